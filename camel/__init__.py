@@ -1,0 +1,1 @@
+"""How agents talk: messages, answers, role-play sessions and the engines behind them."""

@@ -1,0 +1,1 @@
+"""Engines: everything that can answer a conversation and say how sure it was."""

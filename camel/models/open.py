@@ -1,0 +1,49 @@
+"""From what `--model` says to a model that is ready to answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from camel.models.catalog import catalog
+from camel.models.fetch import fetch
+from camel.models.llama_cpp import LlamaCppModel
+from camel.models.model import Model, ModelUnusable
+from camel.models.openai_api import OpenAIModel
+from camel.models.scripted import ScriptedModel
+
+
+def open_model(specification: str, *, base_url: str | None = None) -> Model:
+    """Return a model that has proven that it answers.
+
+    `specification` is a catalog name, a path to a `.gguf` file, `openai:NAME` (with the server's
+    `base_url`), `scripted:FILE`, or one of ChatDev's names such as `GPT_4`. An embedded model is fetched
+    first where it is missing.
+
+    Raises ModelUnusable when there is no such model or it cannot be used.
+    """
+    known = catalog()
+    kind, _, rest = specification.partition(":")
+    if specification in known.models:
+        entry = known.models[specification]
+        return LlamaCppModel(fetch(entry), name=entry.name, window=entry.window)
+    if specification.endswith(".gguf"):
+        return LlamaCppModel(Path(specification).expanduser())
+    if specification in known.legacy:
+        kind, rest = "openai", known.legacy[specification]
+    if kind == "openai" and rest:
+        model = OpenAIModel(rest, base_url=base_url, window=known.openai.get(rest))
+        model.check()
+        return model
+    if kind == "scripted" and rest:
+        return ScriptedModel.from_file(Path(rest).expanduser())
+    if kind == "hf":
+        raise ModelUnusable("hf: models are not available in this version", _choices())
+    raise ModelUnusable(f"There is no model {specification!r}", _choices())
+
+
+def _choices() -> str:
+    known = catalog()
+    return (
+        f"Choose one of {', '.join(known.models)}, a path to a .gguf file, openai:NAME with --base-url, "
+        f"scripted:FILE, or {', '.join(known.legacy)}."
+    )

@@ -1,0 +1,1 @@
+"""The software company: its files, its chat chain, its phases, its products."""

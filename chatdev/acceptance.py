@@ -1,0 +1,209 @@
+"""Acceptance runs: how the finished program is used, written down from the task before there is a program.
+
+They are a terminal session. A line beginning with `$ ` is a run, the lines under it are what must be seen:
+
+    $ python main.py notes.txt add "two words"
+    $ python main.py notes.txt count
+    words: 2
+    $ printf 'add 2 3\\nquit\\n' | python main.py
+    5
+    $ python main.py notes.txt fly
+    error
+
+Lines are taken apart with `shlex`; no shell ever sees them. The runs of a session share one folder.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import sandbox
+
+LIMITS = sandbox.Limits(wall_seconds=5, cpu_seconds=5)
+MOST_RUNS = 14
+_FENCE = re.compile(r"^\s*(```|~~~)")
+_ESCAPES = {"\\n": "\n", "\\t": "\t", "\\\\": "\\"}
+_EXPECTED_ERROR = re.compile(r"^(error|usage)\b", re.IGNORECASE)
+_TRACEBACK = "Traceback (most recent call last)"
+_SHOWN_CHARACTERS = 300
+
+
+@dataclass(frozen=True)
+class AcceptanceRun:
+    """One run: arguments after `python main.py`, standard input, files to write first, what must be seen."""
+
+    line: str
+    arguments: tuple[str, ...]
+    stdin: str = ""
+    files: dict[str, str] = field(default_factory=dict)
+    expected: tuple[str, ...] = ()
+
+    @property
+    def expects_error(self) -> bool:
+        return bool(self.expected) and not self.stdin and bool(_EXPECTED_ERROR.match(self.expected[0]))
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What a run did. `points` of 2: one for ending as it should, one for showing what must be seen.
+
+    `fault` says what is wrong for certain (a traceback, waiting for input, a hang), `difference` what
+    is not as it was written down; both are empty where all is well.
+    """
+
+    line: str
+    points: int
+    fault: str = ""
+    difference: str = ""
+
+
+def parse_session(text: str) -> tuple[AcceptanceRun, ...]:
+    """The runs of a session, at most 14, each once; lines that are no run of `main.py` are left out."""
+    runs: dict[str, AcceptanceRun] = {}
+    files: dict[str, str] = {}
+    for line, expected in _commands(text):
+        try:
+            stages = _stages(line)
+        except ValueError:
+            continue
+        made = _file_made(stages)
+        if made:
+            files.update([made])
+        elif (run := _program_run(line, stages, expected, files)) and line not in runs:
+            runs[line] = run
+            files = {}
+    return tuple(runs.values())[:MOST_RUNS]
+
+
+def execute_session(product: Path, runs: Sequence[AcceptanceRun], *, isolated: bool) -> list[dict[str, Any]]:
+    """Run the session in a private copy of `product`; one JSON-able outcome a run, in order."""
+    outcomes: list[dict[str, Any]] = []
+    with sandbox.scratch_copy(product) as scratch:
+        for run in runs:
+            for name, content in run.files.items():
+                target = scratch / name
+                if target.resolve().is_relative_to(scratch.resolve()):
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    target.write_text(content, encoding="utf-8")
+            command = ["python", "main.py", *run.arguments]
+            execution = sandbox.run(scratch, command, LIMITS, stdin=run.stdin, isolated=isolated)
+            if isinstance(execution, sandbox.Unavailable):
+                break
+            outcomes.append(
+                {
+                    "exit_code": execution.exit_code,
+                    "timed_out": execution.timed_out,
+                    "stdout": execution.stdout,
+                    "stderr": execution.stderr,
+                }
+            )
+    return outcomes
+
+
+def judge(run: AcceptanceRun, outcome: dict[str, Any]) -> RunResult:
+    """Compare what a run did with what was written down."""
+    stdout, stderr = str(outcome["stdout"]), str(outcome["stderr"])
+    if outcome["timed_out"]:
+        return RunResult(run.line, 0, fault="did not end")
+    if _TRACEBACK in stderr:
+        last = stderr.strip().splitlines()[-1]
+        waits = "EOFError" in last
+        return RunResult(run.line, 0, fault="asks with input(), which nobody answers" if waits else stderr.strip())
+    seen = _shown(stdout, stderr)
+    if run.expects_error:
+        refused = outcome["exit_code"] != 0
+        difference = "" if refused else f"must end with an error message and exit code 1, but: {seen}"
+        return RunResult(run.line, 2 if refused else 0, difference=difference)
+    if outcome["exit_code"] != 0:
+        return RunResult(run.line, 0, difference=f"must work, but: {seen}")
+    missing = _missing(run.expected, stdout)
+    if missing is None:
+        return RunResult(run.line, 2)
+    return RunResult(run.line, 1, difference=f"must print {missing!r}, but: {seen}")
+
+
+def _commands(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    command: str | None = None
+    expected: list[str] = []
+    for line in text.splitlines():
+        if _FENCE.match(line):
+            if command is not None:
+                yield command, tuple(expected)
+            command, expected = None, []
+        elif line.lstrip().startswith("$ "):
+            if command is not None:
+                yield command, tuple(expected)
+            command, expected = line.lstrip()[2:].strip(), []
+        elif command is not None and line.strip():
+            expected.append(line.strip())
+    if command is not None:
+        yield command, tuple(expected)
+
+
+def _stages(line: str) -> list[list[str]]:
+    """The words of `line`, cut at pipes; redirections stay words. Raises ValueError for open quotes."""
+    lexer = shlex.shlex(line, posix=True, punctuation_chars="|<>")
+    lexer.whitespace_split = True
+    stages: list[list[str]] = [[]]
+    for word in lexer:
+        if word == "|":
+            stages.append([])
+        else:
+            stages[-1].append(word)
+    return stages
+
+
+def _printed(words: Sequence[str]) -> str | None:
+    """What `printf TEXT` or `echo TEXT` prints, or None for another command."""
+    if len(words) < 2 or words[0] not in ("printf", "echo"):
+        return None
+    text = " ".join(word for word in words[1:] if word not in ("-e", "-n"))
+    text = re.sub(r"\\[nt\\]", lambda match: _ESCAPES[match[0]], text)
+    return text + "\n" if words[0] == "echo" else text
+
+
+def _file_made(stages: list[list[str]]) -> tuple[str, str] | None:
+    words = stages[0]
+    if len(stages) == 1 and ">" in words and words.index(">") == len(words) - 2:
+        text = _printed(words[:-2])
+        return None if text is None else (words[-1], text)
+    return None
+
+
+def _program_run(
+    line: str, stages: list[list[str]], expected: tuple[str, ...], files: dict[str, str]
+) -> AcceptanceRun | None:
+    words = stages[-1]
+    if words[:1] not in (["python"], ["python3"]) or words[1:2] != ["main.py"] or ">" in words:
+        return None
+    stdin = _printed(stages[0]) if len(stages) == 2 else None
+    if len(stages) > 2 or (len(stages) == 2 and stdin is None):
+        return None
+    arguments = words[2:]
+    if "<" in arguments:
+        at = arguments.index("<")
+        stdin, arguments = files.get("".join(arguments[at + 1 : at + 2]), ""), arguments[:at]
+    return AcceptanceRun(line, tuple(arguments), stdin or "", dict(files), expected)
+
+
+def _missing(expected: Sequence[str], stdout: str) -> str | None:
+    """The first expected line that does not appear, in order, among the lines printed."""
+    printed = iter([_plain(line) for line in stdout.splitlines()])
+    for line in expected:
+        if not any(_plain(line) == candidate for candidate in printed):
+            return line
+    return None
+
+
+def _plain(line: str) -> str:
+    return " ".join(line.split()).lower()
+
+
+def _shown(stdout: str, stderr: str) -> str:
+    text = (stdout.strip() + "\n" + stderr.strip()).strip()
+    return repr(text[:_SHOWN_CHARACTERS]) if text else "prints nothing"

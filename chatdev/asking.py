@@ -1,0 +1,189 @@
+"""Asking the model on behalf of a role: recorded, continued when cut off, cut when it goes in circles."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from camel.messages import Answer, Message, Sampling, Token, Usage
+from camel.models.model import ContextOverflow, Model
+from camel.models.scripted import ScriptedModel
+from journal import Journal
+from journal.events import Answered, Noted, digest
+
+CONTINUE = (
+    "Your answer was cut off. Go on exactly where it stopped: "
+    "repeat nothing, explain nothing, and close the code block at its end."
+)
+_MOST_CONTINUATIONS = 2
+_CIRCLE_LINES = 12
+_CIRCLE_DISTINCT = 3
+_LONGEST_OVERLAP = 400
+_OPENING_FENCE = re.compile(r"\A\s*(?:[\w./-]+\s*\n)?\s*(?:```|~~~)[\w+-]*[ \t]*\n")
+
+
+@dataclass
+class Asker:
+    """Puts questions to the model and writes each answer to the journal before anybody uses it.
+
+    Every call has its own seed, counted up from `seed`, so that a resumed run asks exactly what the first
+    one would have asked.
+    """
+
+    model: Model
+    journal: Journal
+    seed: int = 0
+    calls: int = 0
+    usage: Usage = Usage()
+    seconds: float = 0.0
+
+    def ask(
+        self,
+        subtask: str,
+        role: str,
+        messages: Sequence[Message],
+        *,
+        purpose: str = "answer",
+        temperature: float = 0.2,
+        max_tokens: int = 2048,
+    ) -> Answer:
+        """One answer to `messages`, whole where the token limit allows it.
+
+        Raises ModelUnusable. A prompt that is too long for the window gives an empty answer and a note.
+        """
+        sampling = Sampling(temperature=temperature, max_tokens=max_tokens)
+        answer = _without_circles(self._call(subtask, role, messages, purpose, sampling))
+        for _ in range(_MOST_CONTINUATIONS):
+            if answer.finish_reason != "length" or not answer.text.strip():
+                break
+            more = [*messages, Message("assistant", answer.text), Message("user", CONTINUE)]
+            rest = _without_circles(self._call(subtask, role, more, "continuation", sampling))
+            answer = joined(answer, rest)
+        return answer
+
+    def _call(
+        self, subtask: str, role: str, messages: Sequence[Message], purpose: str, sampling: Sampling
+    ) -> Answer:
+        sampling = replace(sampling, seed=self.seed + self.calls)
+        asked = [asdict(message) for message in messages]
+        key = digest(role, asked, asdict(sampling))
+        past = self.journal.recall(Answered, key)
+        if past is not None:
+            answer = _from_event(past)
+            if isinstance(self.model, ScriptedModel):
+                self.model.fast_forward(messages, sampling)
+        else:
+            answer = self._live(subtask, messages, sampling)
+            self.journal.append(_to_event(key, subtask, role, purpose, asked, sampling, answer))
+        self.calls += 1
+        self.usage += answer.usage
+        self.seconds += answer.seconds
+        return answer
+
+    def _live(self, subtask: str, messages: Sequence[Message], sampling: Sampling) -> Answer:
+        try:
+            return self.model.answer(messages, sampling)[0]
+        except ContextOverflow as error:
+            self.journal.append(Noted(subtask, f"the prompt does not fit the model's window: {error}"))
+            return Answer("", finish_reason="overflow", model=self.model.name)
+
+
+def joined(first: Answer, rest: Answer) -> Answer:
+    """`first` continued by `rest`: a reopened fence and repeated text at the seam are left out."""
+    text = rest.text
+    if first.text.count("```") % 2 and (fence := _OPENING_FENCE.match(text)):
+        text = text[fence.end() :]
+    overlap = next(
+        (size for size in range(min(_LONGEST_OVERLAP, len(text)), 7, -1) if first.text.endswith(text[:size])), 0
+    )
+    text = text[overlap:]
+    return replace(
+        first,
+        text=first.text + text,
+        tokens=first.tokens + _last_characters(rest.tokens, len(text)),
+        usage=first.usage + rest.usage,
+        finish_reason=rest.finish_reason,
+        seconds=first.seconds + rest.seconds,
+    )
+
+
+def _without_circles(answer: Answer) -> Answer:
+    """An answer whose last lines repeat each other for ever, cut after the first round."""
+    lines = answer.text.splitlines(keepends=True)
+    tail = [line.strip() for line in lines if line.strip()][-_CIRCLE_LINES:]
+    if answer.finish_reason != "length" or len(tail) < _CIRCLE_LINES:
+        return answer
+    rounds = set(tail)
+    if len(rounds) > _CIRCLE_DISTINCT:
+        return answer
+    keep = len(lines)
+    while keep and (not lines[keep - 1].strip() or lines[keep - 1].strip() in rounds):
+        keep -= 1
+    text = "".join(lines[: keep + len(rounds)])
+    return replace(
+        answer, text=text, tokens=_first_characters(answer.tokens, len(text)), finish_reason="circles"
+    )
+
+
+def _first_characters(tokens: Sequence[Token], size: int) -> tuple[Token, ...]:
+    kept: list[Token] = []
+    for token in tokens:
+        if size <= 0:
+            break
+        kept.append(token)
+        size -= len(token.text)
+    return tuple(kept)
+
+
+def _last_characters(tokens: Sequence[Token], size: int) -> tuple[Token, ...]:
+    kept: list[Token] = []
+    for token in reversed(tokens):
+        if size <= 0:
+            break
+        kept.append(token)
+        size -= len(token.text)
+    return tuple(reversed(kept))
+
+
+def _to_event(
+    key: str,
+    subtask: str,
+    role: str,
+    purpose: str,
+    asked: list[dict[str, str]],
+    sampling: Sampling,
+    answer: Answer,
+) -> Answered:
+    return Answered(
+        key=key,
+        subtask=subtask,
+        role=role,
+        purpose=purpose,
+        messages=asked,
+        sampling=asdict(sampling),
+        text=answer.text,
+        tokens=[[token.text, token.logprob, [list(pair) for pair in token.alternatives]] for token in answer.tokens],
+        usage=asdict(answer.usage),
+        finish_reason=answer.finish_reason,
+        logprob_kind=answer.logprob_kind,
+        seconds=round(answer.seconds, 3),
+        model=answer.model,
+    )
+
+
+def _from_event(event: Answered) -> Answer:
+    return Answer(
+        text=event.text,
+        tokens=tuple(_token(*item) for item in event.tokens),
+        usage=Usage(**event.usage),
+        finish_reason=event.finish_reason,
+        logprob_kind=event.logprob_kind,  # type: ignore[arg-type]
+        seconds=event.seconds,
+        model=event.model,
+    )
+
+
+def _token(text: str, logprob: Any, alternatives: list[list[Any]]) -> Token:
+    return Token(text, float(logprob), tuple((str(word), float(value)) for word, value in alternatives))

@@ -1,0 +1,242 @@
+"""The chat chain: subtasks in the company's order, each a conversation whose answer is handed on.
+
+The chain knows nothing of uncertainty. Between a conversation and what becomes of it stand the hooks,
+which may look at the answer and ask again.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+from camel.messages import Answer, Message
+from camel.roleplay import Outcome, Scene, conclusion_of, role_play
+from chatdev import conclusions
+from chatdev.acceptance import parse_session
+from chatdev.asking import Asker
+from chatdev.checkpoint import Verdict, check
+from chatdev.company import Company, ComposedEntry, SimpleEntry, fill, role_prompt
+from chatdev.environment import Environment
+from chatdev.handoff import Handoff, Hook
+from chatdev.phase import Phase, loop_named, phase_named
+from chatdev.reply import parse_reply
+from journal import Journal
+from journal.events import Checked, FilesChanged, Noted, RolledBack, SubtaskEnded, SubtaskStarted
+
+_FORM = (Path(__file__).parent / "prompts" / "form.txt").read_text(encoding="utf-8")
+_MOST_ATTEMPTS = 5
+_TEMPERATURE, _WARMER, _WARMEST = 0.2, 0.3, 0.8
+_CALLED_HOW = re.compile(r"main\.py|command[- ]line|standard input|\bstdin\b|\bargument", re.IGNORECASE)
+_REFLECTION = "{conversations}\n\n{question}"
+_EXECUTIVE, _COUNSELOR = "Chief Executive Officer", "Counselor"
+
+
+@dataclass
+class ChatChain:
+    """Runs a company's chain on one environment.
+
+    `attempts` counts how often each file was asked to be completed, `setbacks` the changes taken back in a
+    row: each makes the next attempt a little bolder (a higher temperature).
+    """
+
+    company: Company
+    environment: Environment
+    asker: Asker
+    journal: Journal
+    hooks: Sequence[Hook] = ()
+    isolated: bool = True
+    attempts: dict[str, int] = field(default_factory=dict)
+    setbacks: int = 0
+
+    def run(self) -> None:
+        """Play every entry of the chain in order. Raises ModelUnusable and what hooks raise."""
+        for entry in self.company.chain:
+            if isinstance(entry, ComposedEntry):
+                self._repeat(entry)
+            else:
+                if self._prepare(phase_named(entry.phase)):
+                    self._play(entry, composed=False)
+
+    def _repeat(self, entry: ComposedEntry) -> None:
+        ends = loop_named(entry.phase).ends
+        for cycle in range(1, entry.cycles + 1):
+            for member in entry.composition:
+                ready = self._prepare(phase_named(member.phase))
+                if self._ended(ends):
+                    return
+                if ready:
+                    self._play(member, composed=True, cycle=cycle)
+                if self._ended(ends):
+                    return
+
+    def _ended(self, condition: str) -> bool:
+        environment = self.environment
+        if condition == "nothing_missing":
+            return not environment.unimplemented_file
+        if condition == "review_finished":
+            return environment.review_finished
+        if condition == "no_bugs":
+            return environment.verdict is not None and environment.verdict.passed
+        return False
+
+    def _prepare(self, phase: Phase) -> bool:
+        """Bring the environment up to what the phase reads; False when the phase has nothing to do."""
+        environment = self.environment
+        if phase.prepare == "usage":
+            return bool(_CALLED_HOW.search(environment.task))
+        if phase.prepare == "test":
+            environment.test_reports = self._verdict().report()
+        elif phase.prepare == "next_gap":
+            gaps = [finding.path for finding in self._verdict().missing]
+            open_gaps = (path for path in gaps if self.attempts.get(path, 0) < _MOST_ATTEMPTS)
+            environment.unimplemented_file = next(open_gaps, "")
+        elif phase.prepare == "session":
+            environment.session = "\n".join(f"$ {run.line}" for run in environment.runs)
+        return True
+
+    def _play(self, entry: SimpleEntry, *, composed: bool, cycle: int | None = None) -> None:
+        phase, asker = phase_named(entry.phase), self.asker
+        self.journal.append(SubtaskStarted(entry.phase, cycle))
+        calls, usage, seconds = asker.calls, asker.usage, asker.seconds
+        answer = self._converse(entry, phase, composed)
+        self._conclude(phase, answer)
+        self.journal.append(
+            SubtaskEnded(
+                subtask=entry.phase,
+                conclusion=conclusion_of(answer.text),
+                calls=asker.calls - calls,
+                usage=asdict(asker.usage - usage),
+                seconds=round(asker.seconds - seconds, 3),
+            )
+        )
+
+    def _converse(self, entry: SimpleEntry, phase: Phase, composed: bool) -> Answer:
+        """The answer of one subtask, asked for, reflected upon, put in form and looked at by the hooks."""
+        prompt = self.company.phases[entry.phase]
+        roles = {"assistant_role": prompt.assistant_role, "user_role": prompt.user_role}
+        values = {**self.environment.values(), **roles}
+        scene = Scene(
+            assistant_role=prompt.assistant_role,
+            user_role=prompt.user_role,
+            assistant_prompt=role_prompt(self.company, prompt.assistant_role, values),
+            user_prompt=role_prompt(self.company, prompt.user_role, values),
+            opening=fill(prompt.text(composed), values),
+            max_turns=entry.max_turns,
+        )
+        outcome = role_play(scene, partial(self._ask, phase))
+        if entry.reflect and not outcome.concluded:
+            outcome = self._reflect(phase, outcome)
+        fits = partial(self._fits, phase)
+        if not fits(outcome.answer):
+            outcome = self._ask_for_form(phase, outcome)
+        answer = outcome.answer
+        for hook in self.hooks:
+            ask_more = partial(self._ask, phase, outcome.role, purpose="remedy")
+            answer = hook(Handoff(phase.name, outcome.messages, answer, ask_more, fits))
+        return answer
+
+    def _ask(self, phase: Phase, role: str, messages: Sequence[Message], purpose: str = "answer") -> Answer:
+        temperature = min(_TEMPERATURE + _WARMER * self.setbacks, _WARMEST)
+        return self.asker.ask(
+            phase.name, role, messages, purpose=purpose, temperature=temperature, max_tokens=phase.max_tokens
+        )
+
+    def _fits(self, phase: Phase, answer: Answer) -> bool:
+        known = list(self.environment.workspace.files())
+        return conclusions.usable(phase, answer.text, known, self.environment.language)
+
+    def _reflect(self, phase: Phase, outcome: Outcome) -> Outcome:
+        """The Chief Executive Officer answers the Counselor's question about a talk that settled nothing."""
+        prompt = self.company.phases.get("Reflection")
+        talk = "\n\n".join(f"{role}: {text}" for role, text in outcome.transcript)
+        values = {**self.environment.values(), "conversations": talk, "question": phase.reflection}
+        scene = Scene(
+            assistant_role=_EXECUTIVE,
+            user_role=_COUNSELOR,
+            assistant_prompt=role_prompt(self.company, _EXECUTIVE, {**values, "assistant_role": _EXECUTIVE}),
+            user_prompt=role_prompt(self.company, _COUNSELOR, {**values, "assistant_role": _COUNSELOR}),
+            opening=fill(prompt.text(composed=False) if prompt else _REFLECTION, values),
+        )
+        return role_play(scene, partial(self._ask, phase, purpose="reflection"))
+
+    def _ask_for_form(self, phase: Phase, outcome: Outcome) -> Outcome:
+        """Ask once more, with the form shown; the second answer counts only if it can be used."""
+        said = outcome.answer.text
+        if phase.form:
+            again: tuple[Message, ...] = (Message("assistant", said), Message("user", _FORM))
+        elif not said.strip():
+            again = ()
+        else:
+            return outcome
+        messages = (*outcome.messages, *again)
+        answer = self._ask(phase, outcome.role, messages, purpose="form")
+        return replace(outcome, answer=answer, messages=messages) if self._fits(phase, answer) else outcome
+
+    def _conclude(self, phase: Phase, answer: Answer) -> None:
+        """Let the conclusion become what the phase says it becomes."""
+        environment, text = self.environment, answer.text
+        if phase.writes == "modality":
+            environment.modality = conclusions.decision(text).lower().replace(".", "")
+        elif phase.writes == "language":
+            environment.language = conclusions.decision(text) or environment.language
+        elif phase.writes == "runs":
+            environment.runs = parse_session(text)
+        elif phase.writes == "comments":
+            environment.comments = conclusion_of(text)
+            environment.review_finished = conclusions.review_finished(text)
+        elif phase.writes == "error_summary":
+            environment.error_summary = conclusion_of(text)
+        elif phase.writes == "requirements":
+            environment.requirements = conclusions.packages(text, frozenset(sys.stdlib_module_names))
+            self._write({"requirements.txt": environment.requirements}, phase)
+        elif phase.writes == "manual":
+            environment.manual = conclusions.manual(text)
+            self._write({"manual.md": environment.manual}, phase, allow=("manual.md",))
+        elif phase.writes == "codes":
+            self._change_codes(phase, text)
+        else:
+            environment.conclusions[phase.name] = conclusion_of(text)
+
+    def _write(self, files: dict[str, str], phase: Phase, allow: Sequence[str] = ()) -> None:
+        change = self.environment.workspace.apply(files, allow=allow)
+        self.journal.append(FilesChanged(phase.name, change.diffs, change.refused))
+
+    def _change_codes(self, phase: Phase, text: str) -> None:
+        """Write the files of a reply, check the product, and take back a change that made it worse."""
+        environment = self.environment
+        workspace = environment.workspace
+        reply = parse_reply(text, known_files=list(workspace.files()), language=environment.language)
+        for problem in reply.problems:
+            self.journal.append(Noted(phase.name, f"refused: {problem}"))
+        before, verdict_before = workspace.snapshot(), environment.verdict
+        self._write(reply.files, phase)
+        if environment.unimplemented_file:
+            path = environment.unimplemented_file
+            self.attempts[path] = self.attempts.get(path, 0) + 1
+        verdict = self._verdict(phase.name)
+        if verdict_before is None:
+            return
+        better, worse = verdict.rank > verdict_before.rank, verdict.rank < verdict_before.rank
+        if worse or (phase.keeps == "better" and not better):
+            undone = workspace.restore(before)
+            reason = "it made the product worse" if worse else "it did not make the product better"
+            self.journal.append(RolledBack(phase.name, reason, undone.diffs))
+            environment.verdict = verdict_before
+            self.setbacks += 1
+        else:
+            self.setbacks = 0
+
+    def _verdict(self, subtask: str = "") -> Verdict:
+        """The verdict on the product as it is; checked anew for a subtask that changed it."""
+        environment = self.environment
+        if environment.verdict is None or subtask:
+            files = environment.workspace.files()
+            runs = environment.runs
+            verdict = check(environment.workspace.root, files, runs, self.journal, isolated=self.isolated)
+            self.journal.append(Checked(subtask, verdict.passed, verdict.to_json()))
+            environment.verdict = verdict
+        return environment.verdict

@@ -1,0 +1,118 @@
+"""The verdict on a product: does it compile, is it all there, does it run, does it do what was written down.
+
+Verdicts are ordered, so that a change that makes the product worse can be told from one that does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import sandbox
+from chatdev.acceptance import AcceptanceRun, RunResult, execute_session, judge
+from chatdev.completeness import Finding, syntax_errors, undefined_local_imports, unimplemented
+from journal import Journal
+from journal.events import Executed, digest
+
+_SHOWN_DIFFERENCES = 3
+_SHOWN_FAULT_LINES = 8
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is known of a product. `status` is `runs`, `fails` or `not_verifiable`, `reason` says why."""
+
+    broken: tuple[Finding, ...]
+    missing: tuple[Finding, ...]
+    status: str
+    reason: str
+    results: tuple[RunResult, ...] = ()
+
+    @property
+    def works(self) -> bool:
+        """Complete and running, as far as this machine can tell."""
+        return not self.broken and not self.missing and self.status != "fails"
+
+    @property
+    def passed(self) -> bool:
+        """Works, and every acceptance run ended and showed what was written down."""
+        return self.works and all(result.points == 2 for result in self.results)
+
+    @property
+    def points(self) -> int:
+        return sum(result.points for result in self.results)
+
+    @property
+    def rank(self) -> tuple[int, ...]:
+        """Larger is better: compiles, runs, acceptance points, and then how little is missing."""
+        faultless = sum(not result.fault for result in self.results)
+        return (-len(self.broken), self.status != "fails", self.points, faultless, -len(self.missing))
+
+    def report(self) -> str:
+        """What a tester hands to a programmer: the worst first, and no more than can be acted upon."""
+        lines = [f"{finding.path}, line {finding.line}: {finding.why}" for finding in self.broken]
+        if not lines and self.status == "fails":
+            lines.append(f"python main.py: {self.reason}")
+        wrong = sorted((result for result in self.results if result.points < 2), key=lambda r: not r.fault)
+        for result in wrong[:_SHOWN_DIFFERENCES]:
+            lines.append(f"$ {result.line}\n{_shortened(result.fault) or result.difference}")
+        lines += [f"{finding.path}, line {finding.line}: {finding.why}" for finding in self.missing]
+        return "\n".join(lines)
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "works": self.works, "passed": self.passed, "points": self.points}
+
+
+def check(
+    product: Path,
+    files: Mapping[str, str],
+    runs: Sequence[AcceptanceRun],
+    journal: Journal,
+    *,
+    isolated: bool = True,
+) -> Verdict:
+    """Check `files`, which lie in `product`. Executions are journalled, and recalled in a resumed run."""
+    broken = (*syntax_errors(files), *undefined_local_imports(files))
+    missing = unimplemented(files)
+    if "main.py" not in files:
+        return Verdict(broken, missing, "fails", "There is no main.py to start.")
+    if broken:
+        return Verdict(broken, missing, "fails", "It does not compile.")
+    started = _recorded(journal, "start", files, ["python", "main.py"], lambda: _start(product, isolated))
+    status, reason = started["status"], started["reason"]
+    results: tuple[RunResult, ...] = ()
+    if runs:
+        command = [run.line for run in runs]
+        session = _recorded(
+            journal,
+            "acceptance",
+            files,
+            command,
+            lambda: {"runs": execute_session(product, runs, isolated=isolated)},
+        )
+        results = tuple(judge(run, outcome) for run, outcome in zip(runs, session["runs"], strict=False))
+        if status == "fails" and any(outcome["exit_code"] == 0 for outcome in session["runs"]):
+            status, reason = "runs", "It runs when it is called as the task says."
+    return Verdict((), missing, status, reason, results)
+
+
+def _start(product: Path, isolated: bool) -> dict[str, Any]:
+    verdict = sandbox.run_program(product, isolated=isolated)
+    execution = asdict(verdict.execution) if verdict.execution else None
+    return {"status": verdict.status, "reason": verdict.reason, "execution": execution}
+
+
+def _recorded(journal: Journal, purpose: str, files: Mapping[str, str], command: list[str], live: Any) -> Any:
+    key = digest(purpose, dict(files), command)
+    past = journal.recall(Executed, key)
+    if past is not None:
+        return past.result
+    result = live()
+    journal.append(Executed(key, purpose, command, result))
+    return result
+
+
+def _shortened(fault: str) -> str:
+    return "\n".join(fault.splitlines()[-_SHOWN_FAULT_LINES:])

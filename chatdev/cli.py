@@ -1,0 +1,111 @@
+"""The command line: ChatDev 1.x's flags, and a few of our own."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from chatdev.settings import DEFAULT_MODEL, DEFAULT_TASK, UNCERTAINTY_MODES, Settings
+
+PROJECT = Path(__file__).resolve().parent.parent
+
+_DESCRIPTION = """\
+A software company of language-model agents that knows how sure it is: it designs, writes, tests and
+documents a program, measures the uncertainty of every answer handed on, and acts on the doubtful ones.
+"""
+_EPILOG = """\
+examples:
+  python run.py --task "A command-line to-do list kept in a JSON file" --name Todo --org Demo
+  python run.py --task "A snake game" --name Snake --model openai:qwen2.5-coder --base-url http://127.0.0.1:8000/v1
+  python run.py --resume WareHouse/Todo_Demo_20260101120000
+
+exit codes: 0 product complete and running; 2 bad arguments or configuration; 3 the model cannot be used;
+4 the product is incomplete or fails; 130 interrupted (go on with --resume)
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    default = Settings()
+    result = argparse.ArgumentParser(
+        prog="run.py",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    chatdev = result.add_argument_group("as in ChatDev 1.x")
+    chatdev.add_argument("--task", default=DEFAULT_TASK, help="what is to be built (default: %(default)s)")
+    chatdev.add_argument("--name", default=default.name, help="the product's name (default: %(default)s)")
+    chatdev.add_argument("--org", default=default.organization, help="your organization's name")
+    chatdev.add_argument(
+        "--config", default=default.config, help="a folder of CompanyConfig, in any case, or a path (default: %(default)s)"
+    )
+    chatdev.add_argument(
+        "--model",
+        default=DEFAULT_MODEL,
+        help="qwen2.5-coder-1.5b (embedded, the default), qwen2.5-coder-0.5b, a .gguf file, openai:NAME with "
+        "--base-url, scripted:FILE, or a ChatDev name such as GPT_4",
+    )
+    chatdev.add_argument("--path", default="", help="a folder of code to work on (incremental companies)")
+    own = result.add_argument_group("uncertainty and the run")
+    own.add_argument("--base-url", help="an OpenAI-compatible server; the key comes from OPENAI_API_KEY")
+    own.add_argument(
+        "--uq",
+        choices=UNCERTAINTY_MODES,
+        default="on",
+        help="on: measure each handoff and act on doubtful answers; observe: measure only; off: plain ChatDev",
+    )
+    own.add_argument("--seed", type=int, default=default.seed, help="seed of the sampling (default: %(default)s)")
+    own.add_argument("--resume", metavar="DIR", type=Path, help="go on with the stopped run in DIR")
+    own.add_argument(
+        "--allow-unsandboxed",
+        action="store_true",
+        help="run generated programs without a sandbox where none can be had; dangerous",
+    )
+    own.add_argument(
+        "--warehouse", type=Path, default=PROJECT / "WareHouse", help="where products go (default: WareHouse)"
+    )
+    return result
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command. Returns the exit code."""
+    options = parser().parse_args(arguments)
+    signal.signal(signal.SIGTERM, _interrupt)
+    # The engine and the sandbox are imported only now, so that --help needs neither.
+    from camel.models.model import ModelUnusable
+    from chatdev.run import BAD_ARGUMENTS, INTERRUPTED, MODEL_UNUSABLE, BadArguments, resume, start
+
+    try:
+        if options.resume:
+            return resume(options.resume, allow_unsandboxed=options.allow_unsandboxed)
+        settings = Settings(
+            task=options.task,
+            name=options.name,
+            organization=options.org,
+            config=options.config,
+            model=options.model,
+            base_url=options.base_url,
+            path=options.path,
+            uq=options.uq,
+            seed=options.seed,
+            allow_unsandboxed=options.allow_unsandboxed,
+        )
+        return start(settings, options.warehouse)
+    except BadArguments as error:
+        return _refuse(error, BAD_ARGUMENTS)
+    except ModelUnusable as error:
+        return _refuse(error, MODEL_UNUSABLE)
+    except KeyboardInterrupt:
+        return _refuse("interrupted before the run began", INTERRUPTED)
+
+
+def _refuse(reason: object, code: int) -> int:
+    print(f"run.py: {reason}", file=sys.stderr)
+    return code
+
+
+def _interrupt(number: int, frame: object) -> None:
+    raise KeyboardInterrupt

@@ -1,0 +1,60 @@
+"""What becomes of a conclusion: a word, a list of packages, a manual, files; and whether it can be used."""
+
+from __future__ import annotations
+
+import re
+
+from camel.roleplay import conclusion_of
+from chatdev.acceptance import parse_session
+from chatdev.phase import Phase
+from chatdev.reply import parse_reply
+
+_FENCED = re.compile(r"^[ \t]*(?:```|~~~)[\w+-]*[ \t]*\n(.*?)^[ \t]*(?:```|~~~)[ \t]*$", re.MULTILINE | re.DOTALL)
+_PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[\w,]+\])?(?:\s*[=<>~!]=?\s*[\w.*]+)?")
+_LONGEST_DECISION = 40
+_WHOLE_FENCE = re.compile(r"\A\s*(?:.*\n)??\s*```(?:markdown|md)[ \t]*\n(.*)\n\s*```", re.DOTALL)
+_FINISHED = re.compile(r"\bfinish(?:ed)?\b", re.IGNORECASE)
+_PYTHON_ONLY = frozenset(["python", "python3", "none", "pip"])
+
+
+def usable(phase: Phase, text: str, known_files: list[str], language: str) -> bool:
+    """Whether `text` has what the phase's conclusion is made of."""
+    if phase.form:
+        return bool(parse_reply(text, known_files=known_files, language=language).files)
+    if phase.writes == "runs":
+        return bool(parse_session(text))
+    return bool(text.strip())
+
+
+def decision(text: str) -> str:
+    """A short conclusion such as a modality or a language; of a paragraph only its first few words."""
+    lines = conclusion_of(text).strip().splitlines() or [""]
+    words = lines[0].strip().strip("*_`\"'").rstrip(".")
+    return words if len(words) <= _LONGEST_DECISION else " ".join(words.split()[:4])
+
+
+def review_finished(text: str) -> bool:
+    """Whether a reviewer's conclusion says that nothing is left to do."""
+    return bool(_FINISHED.search(conclusion_of(text).partition("\n")[0])) and len(conclusion_of(text)) < 80
+
+
+def packages(text: str, standard: frozenset[str]) -> str:
+    """The text of requirements.txt: one requirement a line, without chatter and standard modules."""
+    blocks = _FENCED.findall(text)
+    lines = (line.strip(" -*`\t") for line in "\n".join(blocks or [conclusion_of(text)]).splitlines())
+    wanted = []
+    for line in lines:
+        name = re.split(r"[=<>~!\[ ]", line, maxsplit=1)[0].lower()
+        if _PACKAGE.fullmatch(line) and name not in standard and name not in _PYTHON_ONLY:
+            wanted.append(line)
+    return "".join(f"{line}\n" for line in dict.fromkeys(wanted))
+
+
+def manual(text: str) -> str:
+    """The manual without the chatter around it: from its first heading, out of a fence around the whole."""
+    body = conclusion_of(text)
+    whole = _WHOLE_FENCE.match(body)
+    if whole:
+        body = whole[1]
+    heading = re.search(r"^#{1,3} ", body, re.MULTILINE)
+    return body[heading.start() if heading else 0 :].strip() + "\n"

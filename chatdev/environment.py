@@ -1,0 +1,70 @@
+"""What the phases of a run share: the task, what has been decided so far, and the product."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from chatdev.acceptance import AcceptanceRun
+from chatdev.checkpoint import Verdict
+from chatdev.reply import render_files
+from chatdev.workspace import Workspace
+
+GUI = (
+    "If people use it by looking and clicking, give it a graphical interface; "
+    "if the task says that it is called from the command line, give it none."
+)
+
+
+@dataclass
+class Environment:
+    """The run's shared state. `values()` are the placeholders that prompts may use."""
+
+    task: str
+    workspace: Workspace
+    gui_design: bool = True
+    modality: str = ""
+    language: str = "Python"
+    ideas: str = ""
+    description: str = ""
+    comments: str = ""
+    error_summary: str = ""
+    test_reports: str = ""
+    requirements: str = ""
+    manual: str = ""
+    unimplemented_file: str = ""
+    usage: str = ""
+    session: str = ""
+    runs: tuple[AcceptanceRun, ...] = ()
+    verdict: Verdict | None = None
+    review_finished: bool = False
+    conclusions: dict[str, str] = field(default_factory=dict)
+
+    def values(self) -> dict[str, object]:
+        """Every placeholder by name; a conclusion of a phase only the user knows goes by the phase's name."""
+        files = self.workspace.files()
+        return {
+            **self.conclusions,
+            "task": self.task,
+            "modality": self.modality,
+            "language": self.language,
+            "ideas": self.ideas,
+            "description": self.description,
+            "gui": GUI if self.gui_design else "",
+            "codes": render_files(files),
+            "pyfiles": ", ".join(path for path in files if path.endswith(".py")),
+            "comments": self.comments,
+            "error_summary": self.error_summary,
+            "test_reports": self.test_reports,
+            "requirements": self.requirements,
+            "unimplemented_file": self.unimplemented_file,
+            "images": "",
+            "runs": "\n".join(line for run in self.runs for line in (f"$ {run.line}", *run.expected)),
+            "session": self.session,
+            "imports": imports(files),
+        }
+
+
+def imports(files: dict[str, str]) -> str:
+    """The import lines of the product's Python files, each once."""
+    lines = (line.strip() for path, text in files.items() if path.endswith(".py") for line in text.splitlines())
+    return "\n".join(dict.fromkeys(line for line in lines if line.startswith(("import ", "from "))))

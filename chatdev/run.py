@@ -1,0 +1,171 @@
+"""One run from beginning to end, or from where it was stopped to its end."""
+
+from __future__ import annotations
+
+import errno
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import sandbox
+from camel.models.model import Model, ModelUnusable
+from camel.models.open import open_model
+from chatdev import product
+from chatdev.asking import Asker
+from chatdev.chain import ChatChain
+from chatdev.chat_log import ChatLog
+from chatdev.company import PROJECT, Company, CompanyError, load_company
+from chatdev.environment import Environment
+from chatdev.progress import Progress
+from chatdev.settings import Settings
+from chatdev.summary import summary
+from chatdev.uncertainty import uncertainty_hook
+from chatdev.workspace import Workspace
+from journal import Event, Journal, JournalError, read
+from journal.events import FilesChanged, Interrupted, Noted, RolledBack, RunEnded, RunStarted
+from journal.journal import FILE_NAME
+from uq.gate import GateStopped
+from uq.policy import PolicyError, policy_from
+
+COMPLETE, BAD_ARGUMENTS, MODEL_UNUSABLE, INCOMPLETE, INTERRUPTED = 0, 2, 3, 4, 130
+
+
+class BadArguments(Exception):
+    """What was asked for cannot be done; the message says what to change."""
+
+
+def start(settings: Settings, warehouse: Path) -> int:
+    """Run the company on a task. Returns the exit code; nothing is made when the arguments are bad."""
+    company = _company(settings.config)
+    _check(settings)
+    model = open_model(settings.model, base_url=settings.base_url)
+    try:
+        name = product.safe_name(settings.name, "Product")
+        organization = product.safe_name(settings.organization, "Organization")
+        if (name, organization) != (settings.name, settings.organization):
+            _say(f"The product folder is named {name}_{organization}: no file system takes every name.")
+        folder, stamp = product.create_folder(warehouse, name, organization)
+        product.copy_company(company, folder)
+        (folder / f"{name}.prompt").write_text(settings.task, encoding="utf-8", newline="\n")
+        journal = Journal(folder / FILE_NAME)
+        started = RunStarted(name, organization, stamp, settings.task, asdict(settings), model.name)
+        return _run(folder, journal, started, company, settings, model)
+    finally:
+        model.close()
+
+
+def resume(folder: Path, *, allow_unsandboxed: bool = False) -> int:
+    """Go on with the stopped run in `folder`: replay what its journal holds, then go on live."""
+    path = folder / FILE_NAME
+    try:
+        events = read(path)
+    except JournalError as error:
+        raise BadArguments(str(error)) from error
+    started = events[0]
+    assert isinstance(started, RunStarted)
+    if isinstance(events[-1], RunEnded):
+        _say(f"This run has ended already: {folder}")
+        return events[-1].exit_code
+    recorded = Settings(**started.settings)
+    settings = Settings(**{**started.settings, "allow_unsandboxed": allow_unsandboxed or recorded.allow_unsandboxed})
+    company = _company(str(folder))
+    _check(settings)
+    model = open_model(settings.model, base_url=settings.base_url)
+    try:
+        if model.name != started.model:
+            raise BadArguments(f"{path} was made with the model {started.model}, not with {model.name}.")
+        product.remove_written(folder, _written(events))
+        return _run(folder, Journal.resume(path), started, company, settings, model)
+    finally:
+        model.close()
+
+
+def _run(
+    folder: Path, journal: Journal, started: RunStarted, company: Company, settings: Settings, model: Model
+) -> int:
+    environment = Environment(
+        task=settings.task,
+        workspace=Workspace(folder, adopt=False),
+        gui_design=company.flags.gui_design,
+    )
+    asker = Asker(model, journal, seed=settings.seed)
+    hooks = [] if settings.uq == "off" else [uncertainty_hook(company.uncertainty, _mode(settings), journal)]
+    chain = ChatChain(company, environment, asker, journal, hooks, isolated=not settings.allow_unsandboxed)
+    events: list[Event] = []
+    log = ChatLog(folder / f"{started.product}_{started.organization}_{started.stamp}.log", company)
+    progress = Progress(sys.stderr)
+    journal.listeners += [lambda event, replayed: events.append(event), log, progress]
+    try:
+        journal.append(started)
+        for warning in company.warnings:
+            journal.append(Noted("", str(warning)))
+        chain.run()
+        version = float(sum(isinstance(event, FilesChanged) and bool(event.diffs) for event in events))
+        product.write_meta(folder, company, environment, version)
+        verdict = environment.verdict
+        code = COMPLETE if verdict is not None and verdict.works else INCOMPLETE
+        totals = {"calls": asker.calls, **asdict(asker.usage), "seconds": round(asker.seconds, 3)}
+        journal.append(RunEnded(code, verdict.to_json() if verdict else {}, totals))
+        progress.close()
+        print(summary(events, folder), flush=True)
+        return code
+    except KeyboardInterrupt:
+        return _stopped(journal, progress, folder, "interrupted", INTERRUPTED)
+    except (ModelUnusable, GateStopped) as error:
+        return _stopped(journal, progress, folder, str(error), MODEL_UNUSABLE)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO):
+            raise
+        return _stopped(journal, progress, folder, f"the disk refuses to be written: {error.strerror}", INCOMPLETE)
+    finally:
+        progress.close()
+        log.close()
+        journal.close()
+
+
+def _stopped(journal: Journal, progress: Progress, folder: Path, reason: str, code: int) -> int:
+    progress.close()
+    try:
+        journal.append(Interrupted(reason))
+    except OSError as error:
+        _say(f"The journal could not be closed properly ({error.strerror}); it can be resumed all the same.")
+    _say(f"Stopped: {reason}")
+    _say(f"Nothing is lost. Go on with: python run.py --resume {str(folder)!r}")
+    return code
+
+
+def _company(config: str) -> Company:
+    try:
+        return load_company(config, PROJECT)
+    except CompanyError as error:
+        raise BadArguments(str(error)) from error
+
+
+def _check(settings: Settings) -> None:
+    """Find what makes the run impossible before anything is made or asked. Raises BadArguments."""
+    if not settings.task.strip():
+        raise BadArguments("The task is empty; say with --task what is to be built.")
+    if settings.path and not Path(settings.path).is_dir():
+        raise BadArguments(f"--path {settings.path}: there is no such folder.")
+    if settings.allow_unsandboxed:
+        _say("Warning: generated programs run WITHOUT a sandbox, with your rights, on your files.")
+    elif missing := sandbox.available():
+        raise BadArguments(
+            f"The sandbox cannot start: {missing.reason} "
+            "Generated programs are not run without it; --allow-unsandboxed runs them all the same."
+        )
+
+
+def _mode(settings: Settings) -> str:
+    return "observe" if settings.uq == "observe" else "act"
+
+
+def _written(events: Sequence[Event]) -> list[str]:
+    return [
+        path for event in events if isinstance(event, (FilesChanged, RolledBack)) for path in event.diffs
+    ]
+
+
+def _say(sentence: str) -> None:
+    print(sentence, file=sys.stderr, flush=True)

@@ -1,0 +1,62 @@
+"""The uncertainty gate as a hook of the chat chain: what it reports becomes events of the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from camel.messages import Answer
+from chatdev.handoff import Handoff, Hook
+from journal import Event, Journal
+from journal.events import Gated, Measured, Remedied
+from uq.decision import Decision
+from uq.gate import GateOutcome, GateRecord, UncertaintyGate
+from uq.gate import Remedied as RemedyTried
+from uq.policy import policy_from
+from uq.scores import to_json
+
+
+def uncertainty_hook(settings: Mapping[str, Any], mode: str, journal: Journal) -> Hook:
+    """The gate that `settings` (an UncertaintyConfig.json) describes, in `mode` `act` or `observe`.
+
+    Raises uq.policy.PolicyError naming the key at fault.
+    """
+    policy = policy_from({**settings, "mode": mode})
+
+    def hook(handoff: Handoff) -> Answer:
+        gate = UncertaintyGate(policy, lambda record: journal.append(_event(handoff.subtask, record)))
+        return gate(handoff)
+
+    return hook
+
+
+def _event(subtask: str, record: GateRecord) -> Event:
+    if isinstance(record, Decision):
+        return Measured(
+            subtask=subtask,
+            action=record.action,
+            reason=record.reason,
+            measurement=to_json(record.measurement),
+            threshold=to_json(record.threshold),
+        )
+    if isinstance(record, RemedyTried):
+        return Remedied(
+            subtask=subtask,
+            remedy=record.remedy,
+            question=record.question,
+            before=to_json(record.before),
+            after=to_json(record.after),
+            text_before=record.text_before,
+            text_after=record.text_after,
+            refusal=record.refusal,
+        )
+    assert isinstance(record, GateOutcome)
+    return Gated(
+        subtask=subtask,
+        u_pre=record.u_pre,
+        u_post=record.u_post,
+        triggered=record.triggered,
+        flagged=record.flagged,
+        replaced=record.replaced,
+        remedies=list(record.remedies),
+    )

@@ -1,0 +1,213 @@
+"""The product's files on disk: written whole, atomically, and only inside the product folder.
+
+Names come from a model and are not to be trusted; `refusal` is the one place that says which are allowed.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import secrets
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatch
+from pathlib import Path, PurePosixPath
+
+# What the company itself writes at the top of the product folder.
+_RESERVED = (
+    "journal.jsonl",
+    "meta.txt",
+    "manual.md",
+    "chatchainconfig.json",
+    "phaseconfig.json",
+    "roleconfig.json",
+    "uncertaintyconfig.json",
+    "*.prompt",
+    "*.log",
+    ".*.tmp",
+)
+_WINDOWS_DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
+_NOT_PORTABLE = re.compile(r'[\x00-\x1f\x7f<>:"|?*\ud800-\udfff]')
+_LONGEST_NAME = 200  # bytes; file systems take 255 and some of that goes to suffixes of backups
+_LONGEST_PATH = 1000  # bytes
+_LARGEST_TEXT = 1_000_000  # bytes; a larger file found in the folder is data, not source
+
+
+@dataclass(frozen=True)
+class Change:
+    """What a call did: paths written and deleted, a unified diff for each, and refused names with reasons."""
+
+    written: tuple[str, ...] = ()
+    deleted: tuple[str, ...] = ()
+    diffs: dict[str, str] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The product's files at one moment, by path."""
+
+    files: dict[str, str]
+
+
+def normal_path(path: str) -> str:
+    """`path` with forward slashes and without `.` and empty parts; what makes it unsafe stays visible."""
+    slashed = path.strip().replace("\\", "/")
+    parts = [part for part in slashed.split("/") if part not in ("", ".")]
+    return ("/" if slashed.startswith("/") else "") + "/".join(parts)
+
+
+def refusal(path: str, *, allow: Collection[str] = ()) -> str | None:
+    """Why no file of the product may have this name; None when it may.
+
+    `path` is as `normal_path` gives it. `allow` lists reserved names that are permitted all the same.
+    """
+    parts = path.split("/")
+    if not path:
+        return "the name is empty"
+    if path.startswith(("/", "~")) or re.match(r"[A-Za-z]:", path):
+        return "the name is absolute"
+    if ".." in parts:
+        return "the name leads out of the product folder"
+    if _NOT_PORTABLE.search(path):
+        return "the name has a character that not every system allows"
+    if _size(path) > _LONGEST_PATH or any(_size(part) > _LONGEST_NAME for part in parts):
+        return "the name is too long"
+    if any(_WINDOWS_DEVICE.fullmatch(part) or part.endswith((".", " ")) for part in parts):
+        return "the name is reserved by Windows"
+    if ".git" in map(str.lower, parts):
+        return "the name is reserved for version control"
+    if path not in allow and len(parts) == 1 and any(fnmatch(path.lower(), name) for name in _RESERVED):
+        return "the name is reserved for the company's own records"
+    return None
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8"))
+
+
+class Workspace:
+    """The product in the folder `root`, which is made when needed.
+
+    Files already there belong to the product when `adopt` is true; they may be changed but are never
+    deleted. With `adopt=False` only what `apply` writes belongs to it, so that a replayed run sees the files
+    it saw the first time, whatever an interrupted run left behind.
+    """
+
+    def __init__(self, root: Path, *, adopt: bool = True) -> None:
+        self.root = root
+        root.mkdir(parents=True, exist_ok=True)
+        self._adopted = frozenset(_texts_below(root) if adopt else ())
+        self._paths = dict.fromkeys(sorted(self._adopted))  # a dict for its order
+
+    def files(self) -> dict[str, str]:
+        """The product's text files as they are on disk: main.py first, then in order of arrival."""
+        order = sorted(self._paths, key=lambda path: path != "main.py")
+        texts = ((path, _read(self.root / path)) for path in order)
+        return {path: text for path, text in texts if text is not None}
+
+    def python_files(self) -> dict[str, str]:
+        """The Python files among `files`."""
+        return {path: text for path, text in self.files().items() if path.lower().endswith((".py", ".pyw"))}
+
+    def apply(self, changes: Mapping[str, str], *, allow: Collection[str] = ()) -> Change:
+        """Write each file of `changes` that differs from what is on disk, and refuse names that are not safe.
+
+        Text is stored as UTF-8 with "\\n". `allow` names reserved files (such as manual.md) that the company
+        writes itself; they do not count among the product's `files`. Raises OSError when the disk refuses.
+        """
+        diffs: dict[str, str] = {}
+        refused: dict[str, str] = {}
+        for name, text in changes.items():
+            path = normal_path(name)
+            text = text.replace("\r\n", "\n").replace("\r", "\n")
+            why = refusal(path, allow=allow) or self._obstacle(path) or _unstorable(text)
+            if why:
+                refused[name] = why
+                continue
+            before = _read(self.root / path)
+            if text != before:
+                self._write(path, text)
+                diffs[path] = _diff(path, before, text)
+            if refusal(path) is None:
+                self._paths.setdefault(path)
+        return Change(tuple(diffs), (), diffs, refused)
+
+    def snapshot(self) -> Snapshot:
+        """The files as they are now, for `restore`."""
+        return Snapshot(self.files())
+
+    def restore(self, snapshot: Snapshot) -> Change:
+        """Bring back the files of `snapshot` and delete those written since; adopted files stay."""
+        doomed = [path for path in self.files() if path not in snapshot.files and path not in self._adopted]
+        diffs: dict[str, str] = {}
+        for path in doomed:
+            diffs[path] = _diff(path, _read(self.root / path), None)
+            (self.root / path).unlink()
+            del self._paths[path]
+        change = self.apply(snapshot.files)
+        return Change(change.written, tuple(doomed), diffs | change.diffs, change.refused)
+
+    def _obstacle(self, path: str) -> str | None:
+        """Why the disk as it is leaves no room for `path`."""
+        target = self.root / path
+        inside = [target, *target.parents[: len(PurePosixPath(path).parts) - 1]]
+        if any(step.is_symlink() for step in inside):
+            return "the path leads through a symbolic link"
+        if target.is_dir():
+            return "a folder has this name"
+        if any(step.exists() and not step.is_dir() for step in inside[1:]):
+            return "a file has the name of one of its folders"
+        return None
+
+    def _write(self, path: str, text: str) -> None:
+        target = self.root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        draft = self.root / f".{secrets.token_hex(8)}.tmp"
+        try:
+            with draft.open("x", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(target)
+        finally:
+            draft.unlink(missing_ok=True)
+
+
+def _unstorable(text: str) -> str | None:
+    lone = re.search(r"[\ud800-\udfff]", text)
+    return f"the text holds U+{ord(lone.group()):04X}, which UTF-8 cannot store" if lone else None
+
+
+def _read(path: Path) -> str | None:
+    """The text of a file, or None where there is no text file."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError, UnicodeDecodeError):
+        return None
+
+
+def _texts_below(root: Path) -> list[str]:
+    """Paths of the text files below `root` that may belong to a product."""
+    found: list[str] = []
+    for folder, folders, names in os.walk(root):
+        folders[:] = [name for name in folders if not name.startswith(".") and name != "__pycache__"]
+        for name in names:
+            file = Path(folder, name)
+            path = file.relative_to(root).as_posix()
+            plain = file.is_file() and not file.is_symlink() and file.stat().st_size <= _LARGEST_TEXT
+            if plain and refusal(path) is None and _read(file) is not None:
+                found.append(path)
+    return found
+
+
+def _diff(path: str, before: str | None, after: str | None) -> str:
+    """A unified diff; None stands for a file that is not there."""
+    old, new = (
+        f"{side}/{path}" if text is not None else "/dev/null" for side, text in (("a", before), ("b", after))
+    )
+    lines = difflib.unified_diff(
+        (before or "").splitlines(), (after or "").splitlines(), old, new, lineterm=""
+    )
+    return "\n".join(lines)

@@ -1,0 +1,157 @@
+"""Writing, reading and replaying a journal.
+
+Every event is flushed and fsynced before its effect is used, so a killed process loses at most the call
+it was waiting for. A resumed run walks through its own past: each event that the run would write again is
+taken from the recorded ones, in order; the first that differs ends the replay and the run goes on live.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import os
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar
+
+from journal.events import SCHEMA, TYPES, Event, Resumed, RunStarted
+
+E = TypeVar("E", bound=Event)
+Listener = Callable[[Event, bool], None]
+"""Called with each event and whether it was replayed."""
+
+FILE_NAME = "journal.jsonl"
+
+
+class JournalError(Exception):
+    """A journal that cannot be read; the message names file, line and remedy."""
+
+
+class Journal:
+    """An append-only journal that replays its past first.
+
+    `path` is the file; `past` are the recorded events still to be walked through. Listeners see every
+    event, replayed or new.
+    """
+
+    def __init__(self, path: Path, past: list[Event] | None = None) -> None:
+        self.path = path
+        self.listeners: list[Listener] = []
+        self._past = deque(past or [])
+        self._kept = 0
+        self._resuming = past is not None
+        self._file: BinaryIO = open(path, "ab")
+
+    @classmethod
+    def resume(cls, path: Path) -> Journal:
+        """Open a stopped run's journal. A half-written last line is cut off. Raises JournalError."""
+        events = read(path)
+        data = path.read_bytes()
+        end = data.rfind(b"\n") + 1
+        if end < len(data):
+            os.truncate(path, end)
+        return cls(path, events)
+
+    @property
+    def replaying(self) -> bool:
+        return bool(self._past)
+
+    def append(self, event: Event) -> None:
+        """Write `event`, or recognise it as the next recorded one. Raises OSError when the disk is full."""
+        if self._past:
+            if type(self._past[0]) is type(event):
+                self._replay()
+                return
+            self._past.clear()
+        self._write(event)
+        self._announce(event, replayed=False)
+
+    def recall(self, kind: type[E], key: str) -> E | None:
+        """The recorded effect of type `kind` with this `key`, when it is the next event of the past."""
+        if not self._past:
+            return None
+        event = self._past[0]
+        if isinstance(event, kind) and getattr(event, "key", None) == key:
+            self._replay()
+            return event
+        self._past.clear()
+        return None
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _replay(self) -> None:
+        event = self._past.popleft()
+        self._kept += 1
+        self._announce(event, replayed=True)
+
+    def _write(self, event: Event) -> None:
+        if self._resuming:
+            self._resuming = False
+            self._write(Resumed(kept=self._kept))
+        line = json.dumps(to_json(event), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        start = self._file.tell()
+        try:
+            self._file.write(line.encode("utf-8", "backslashreplace") + b"\n")
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError:
+            os.truncate(self.path, start)
+            raise
+
+    def _announce(self, event: Event, replayed: bool) -> None:
+        for listener in self.listeners:
+            listener(event, replayed)
+
+
+def read(path: Path) -> list[Event]:
+    """The events that count, in order: what a later process resumed from and discarded is left out.
+
+    A half-written last line is ignored. Raises JournalError for anything else that is not a journal.
+    """
+    events: list[Event] = []
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except OSError as error:
+        raise JournalError(f"{path}: cannot be read ({error.strerror}); give a folder that a run made") from error
+    for number, line in enumerate(lines[:-1], 1):
+        event = _parse(path, number, line)
+        if isinstance(event, Resumed):
+            del events[event.kept :]
+        elif event is not None:
+            events.append(event)
+    if not events or not isinstance(events[0], RunStarted):
+        raise JournalError(f"{path}:1: does not begin with a RunStarted event; it is not a journal of a run")
+    if events[0].schema != SCHEMA:
+        raise JournalError(f"{path}:1: has schema {events[0].schema}, this version reads {SCHEMA}")
+    return events
+
+
+def to_json(event: Event) -> dict[str, Any]:
+    """The event as a JSON object with its type first; non-finite numbers become strings."""
+    fields = {f.name: _finite(getattr(event, f.name)) for f in dataclasses.fields(event)}
+    return {"type": type(event).__name__, **fields}
+
+
+def _parse(path: Path, number: int, line: bytes) -> Event | None:
+    try:
+        value = json.loads(line)
+        kind = TYPES.get(value.pop("type"))
+        if kind is None:
+            return None
+        names = {f.name for f in dataclasses.fields(kind)}
+        return kind(**{name: item for name, item in value.items() if name in names})
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise JournalError(f"{path}:{number}: is not an event ({error}); the journal was changed by hand") from error
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, dict):
+        return {str(key): _finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    return value

@@ -1,0 +1,5 @@
+"""How sure a language model was of an answer, whether that is sure enough, and what to do if not.
+
+Independent of any agent framework: an answer is anything with the attributes of `uq.evidence.Evidence`,
+and a handoff between agents anything with those of `uq.remedies.Handoff`.
+"""

@@ -1,0 +1,115 @@
+"""What the gate should do: which signal, thresholds and remedies, and how far it may go."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeVar, get_args
+
+from uq.remedies import Remedy, Reprompt
+from uq.threshold import FixedThresholds, Thresholds
+from uq.token_selection import CONTENT, SELECTIONS
+from uq.token_uncertainty import NAME, Signal, token_uncertainty
+
+Mode = Literal["act", "observe"]
+OnUnavailable = Literal["proceed", "stop"]
+
+SIGNALS: Mapping[str, Signal] = {NAME: token_uncertainty}
+REMEDIES: Mapping[str, Remedy] = {"reprompt": Reprompt()}
+
+T = TypeVar("T")
+
+
+class PolicyError(ValueError):
+    """A policy cannot be used; the message names the key, what it holds and what it may hold."""
+
+    def __init__(self, key: str, complaint: str) -> None:
+        super().__init__(f"{key}: {complaint}")
+        self.key = key
+
+
+@dataclass(frozen=True)
+class Policy:
+    """The gate's orders.
+
+    In mode `observe` all is measured and nothing done. `selections` names the token selection by
+    subtask, `content-v1` for the rest. On a trigger the `remedies` are tried in order, the last one
+    again and again, at most `cap` in all for each answer. `on_unavailable` says what an answer that
+    cannot be measured does to the run.
+    """
+
+    mode: Mode = "act"
+    signal: Signal = token_uncertainty
+    selections: Mapping[str, str] = field(default_factory=dict)
+    remedies: tuple[Remedy, ...] = (REMEDIES["reprompt"],)
+    cap: int = 2
+    on_unavailable: OnUnavailable = "proceed"
+    thresholds: Thresholds = field(default_factory=FixedThresholds)
+
+    def selection(self, subtask: str) -> str:
+        """Return the name of the token selection for answers of `subtask`."""
+        return self.selections.get(subtask, CONTENT)
+
+
+def policy_from(data: Mapping[str, object]) -> Policy:
+    """Return the policy that `data`, the content of an UncertaintyConfig.json, describes.
+
+    Every key is optional: `mode`, `signal`, `selections` (subtask to name), `remedies` (names), `cap`,
+    `on_unavailable`, `thresholds` (subtask to tau in nats). Raises PolicyError naming the key at fault.
+    """
+    for key in data:
+        if key not in _READERS:
+            raise PolicyError(key, f"there is no such key; there are {', '.join(_READERS)}")
+    return Policy(**{key: _READERS[key](key, value) for key, value in data.items()})
+
+
+def _choice(options: Mapping[str, T]) -> Callable[[str, object], T]:
+    def read(key: str, value: object) -> T:
+        if not isinstance(value, str) or value not in options:
+            raise PolicyError(key, f"{value!r} is not one of {', '.join(options)}")
+        return options[value]
+
+    return read
+
+
+def _by_subtask(read_item: Callable[[str, object], T]) -> Callable[[str, object], Mapping[str, T]]:
+    def read(key: str, value: object) -> Mapping[str, T]:
+        if not isinstance(value, Mapping):
+            raise PolicyError(key, f"{value!r} is not an object with subtasks as keys")
+        return {subtask: read_item(f"{key}.{subtask}", item) for subtask, item in value.items()}
+
+    return read
+
+
+def _remedies(key: str, value: object) -> tuple[Remedy, ...]:
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        raise PolicyError(key, f"{value!r} is not a list of names")
+    return tuple(_choice(REMEDIES)(f"{key}[{place}]", name) for place, name in enumerate(value))
+
+
+def _cap(key: str, value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise PolicyError(key, f"{value!r} is not a whole number of 0 or more")
+    return value
+
+
+def _tau(key: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < math.inf:
+        raise PolicyError(key, f"{value!r} is not a finite number of 0 or more")
+    return float(value)
+
+
+def _names(names: Iterable[str]) -> Callable[[str, object], str]:
+    return _choice({name: name for name in names})
+
+
+_READERS: Mapping[str, Callable[[str, object], Any]] = {
+    "mode": _names(get_args(Mode)),
+    "signal": _choice(SIGNALS),
+    "selections": _by_subtask(_names(SELECTIONS)),
+    "remedies": _remedies,
+    "cap": _cap,
+    "on_unavailable": _names(get_args(OnUnavailable)),
+    "thresholds": lambda key, value: FixedThresholds(_by_subtask(_tau)(key, value)),
+}
