@@ -113,7 +113,9 @@ def judge(run: AcceptanceRun, outcome: dict[str, Any]) -> RunResult:
     if _TRACEBACK in stderr:
         last = stderr.strip().splitlines()[-1]
         waits = "EOFError" in last
-        return RunResult(run.line, 0, fault="asks with input(), which nobody answers" if waits else stderr.strip())
+        return RunResult(
+            run.line, 0, fault="asks with input(), which nobody answers" if waits else stderr.strip()
+        )
     seen = _shown(stdout, stderr)
     if run.expects_error:
         refused = outcome["exit_code"] != 0

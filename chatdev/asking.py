@@ -96,7 +96,8 @@ def joined(first: Answer, rest: Answer) -> Answer:
     if first.text.count("```") % 2 and (fence := _OPENING_FENCE.match(text)):
         text = text[fence.end() :]
     overlap = next(
-        (size for size in range(min(_LONGEST_OVERLAP, len(text)), 7, -1) if first.text.endswith(text[:size])), 0
+        (size for size in range(min(_LONGEST_OVERLAP, len(text)), 7, -1) if first.text.endswith(text[:size])),
+        0,
     )
     text = text[overlap:]
     return replace(
@@ -164,7 +165,10 @@ def _to_event(
         messages=asked,
         sampling=asdict(sampling),
         text=answer.text,
-        tokens=[[token.text, token.logprob, [list(pair) for pair in token.alternatives]] for token in answer.tokens],
+        tokens=[
+            [token.text, token.logprob, [list(pair) for pair in token.alternatives]]
+            for token in answer.tokens
+        ],
         usage=asdict(answer.usage),
         finish_reason=answer.finish_reason,
         logprob_kind=answer.logprob_kind,

@@ -25,7 +25,14 @@ from chatdev.handoff import Handoff, Hook
 from chatdev.phase import Phase, loop_named, phase_named
 from chatdev.reply import parse_reply
 from journal import Journal
-from journal.events import Checked, FilesChanged, Noted, RolledBack, SubtaskEnded, SubtaskStarted
+from journal.events import (
+    Checked,
+    FilesChanged,
+    Noted,
+    RolledBack,
+    SubtaskEnded,
+    SubtaskStarted,
+)
 
 _FORM = (Path(__file__).parent / "prompts" / "form.txt").read_text(encoding="utf-8")
 _MOST_ATTEMPTS = 5

@@ -41,9 +41,14 @@ class ChatLog:
 
     def _records(self, event: Event) -> list[tuple[str, str]]:
         if isinstance(event, RunStarted):
-            return [("INFO", f"**[Preprocessing]**\n\n**ChatDev Starts** ({event.stamp})\n\n"
-                     f"**task_prompt**: {event.task}\n\n**project_name**: {event.product}\n\n"
-                     f"| **model_type** | {event.model} |")]
+            return [
+                (
+                    "INFO",
+                    f"**[Preprocessing]**\n\n**ChatDev Starts** ({event.stamp})\n\n"
+                    f"**task_prompt**: {event.task}\n\n**project_name**: {event.product}\n\n"
+                    f"| **model_type** | {event.model} |",
+                )
+            ]
         if isinstance(event, SubtaskStarted):
             self._subtask, self._turn = event.subtask, 0
             return []
@@ -68,7 +73,9 @@ class ChatLog:
         if isinstance(event, RunEnded):
             totals = "\n".join(f"{name}={value}" for name, value in event.totals.items())
             moment = time.strftime("%Y%m%d%H%M%S", time.localtime())
-            return [("INFO", f"**[Post Info]**\n\n**[Software Info]**:\n\n{totals}\n\nChatDev Ends ({moment})")]
+            return [
+                ("INFO", f"**[Post Info]**\n\n**[Software Info]**:\n\n{totals}\n\nChatDev Ends ({moment})")
+            ]
         return []
 
     def _talk(self, event: Answered) -> list[tuple[str, str]]:

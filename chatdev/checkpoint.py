@@ -12,7 +12,12 @@ from typing import Any
 
 import sandbox
 from chatdev.acceptance import AcceptanceRun, RunResult, execute_session, judge
-from chatdev.completeness import Finding, syntax_errors, undefined_local_imports, unimplemented
+from chatdev.completeness import (
+    Finding,
+    syntax_errors,
+    undefined_local_imports,
+    unimplemented,
+)
 from journal import Journal
 from journal.events import Executed, digest
 

@@ -40,7 +40,9 @@ def parser() -> argparse.ArgumentParser:
     chatdev.add_argument("--name", default=default.name, help="the product's name (default: %(default)s)")
     chatdev.add_argument("--org", default=default.organization, help="your organization's name")
     chatdev.add_argument(
-        "--config", default=default.config, help="a folder of CompanyConfig, in any case, or a path (default: %(default)s)"
+        "--config",
+        default=default.config,
+        help="a folder of CompanyConfig, in any case, or a path (default: %(default)s)",
     )
     chatdev.add_argument(
         "--model",
@@ -57,7 +59,9 @@ def parser() -> argparse.ArgumentParser:
         default="on",
         help="on: measure each handoff and act on doubtful answers; observe: measure only; off: plain ChatDev",
     )
-    own.add_argument("--seed", type=int, default=default.seed, help="seed of the sampling (default: %(default)s)")
+    own.add_argument(
+        "--seed", type=int, default=default.seed, help="seed of the sampling (default: %(default)s)"
+    )
     own.add_argument("--resume", metavar="DIR", type=Path, help="go on with the stopped run in DIR")
     own.add_argument(
         "--allow-unsandboxed",
@@ -76,7 +80,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, _interrupt)
     # The engine and the sandbox are imported only now, so that --help needs neither.
     from camel.models.model import ModelUnusable
-    from chatdev.run import BAD_ARGUMENTS, INTERRUPTED, MODEL_UNUSABLE, BadArguments, resume, start
+    from chatdev.run import (
+        BAD_ARGUMENTS,
+        INTERRUPTED,
+        MODEL_UNUSABLE,
+        BadArguments,
+        resume,
+        start,
+    )
 
     try:
         if options.resume:

@@ -17,7 +17,9 @@ _CALL = re.compile(r"^(?:python3?\s+)?main\.py\b\s*(.*)$")
 _ARGUMENT = re.compile(r"^\[?\"?[A-Z][A-Z0-9_-]*\"?\]?$")
 _COMMAND = re.compile(r"^[a-z][a-z-]*$")
 _OPTION = re.compile(r"^--[a-z][a-z-]*$")
-_SHOWN_AFTER = re.compile(r"(?:\bprint\w*|\blike|\bas|\bmarked|\bwith|\bwrit\w*|\bis|\bbecomes)\W*$", re.IGNORECASE)
+_SHOWN_AFTER = re.compile(
+    r"(?:\bprint\w*|\blike|\bas|\bmarked|\bwith|\bwrit\w*|\bis|\bbecomes)\W*$", re.IGNORECASE
+)
 _READS_LINES = re.compile(r"standard input|\bstdin\b", re.IGNORECASE)
 _REST = "..."
 
@@ -102,16 +104,26 @@ def read_command_line(task: str) -> CommandLine | None:
     if call is None:
         return None
     leading = _arguments([word for word in call.split() if word != "COMMAND"], after_command=takes_commands)
-    return CommandLine(leading, tuple(commands.values()), tuple(options.values()), bool(_READS_LINES.search(task)))
+    return CommandLine(
+        leading, tuple(commands.values()), tuple(options.values()), bool(_READS_LINES.search(task))
+    )
 
 
 def frame(line: CommandLine) -> str:
     """Python code that takes the arguments apart as `line` says, with `...` where the work is to be done."""
     body = [*_option_lines(line.options)]
     if line.from_lines:
-        body += ["for line in sys.stdin:", "    words = line.split()", "    if not words:", "        continue"]
+        body += [
+            "for line in sys.stdin:",
+            "    words = line.split()",
+            "    if not words:",
+            "        continue",
+        ]
         body += ["    try:"] + [f"        {text}" for text in _dispatch(line, "words")]
-        body += ["    except (ValueError, KeyError, IndexError) as error:", '        print(f"error: {error}")']
+        body += [
+            "    except (ValueError, KeyError, IndexError) as error:",
+            '        print(f"error: {error}")',
+        ]
     elif line.commands:
         body += _dispatch(line, "args")
     else:
@@ -128,7 +140,9 @@ def _snippets(task: str) -> Iterator[tuple[str, str]]:
 
 def _command(snippet: str) -> Command | None:
     word, *rest = snippet.split()
-    if not _COMMAND.match(word) or not all(_ARGUMENT.match(item) or item == _REST or _COMMAND.match(item) for item in rest):
+    if not _COMMAND.match(word) or not all(
+        _ARGUMENT.match(item) or item == _REST or _COMMAND.match(item) for item in rest
+    ):
         return None
     literal = [item for item in rest if _COMMAND.match(item)]
     if literal and len(literal) != len(rest):
@@ -176,7 +190,7 @@ def _unpacking(arguments: Sequence[Argument], words: str, start: int) -> Iterato
         if argument.many:
             yield f"{name}s = {words}[{place}:]"
         elif argument.optional:
-            yield f"{name} = {words}[{place}] if len({words}) > {place} else None"
+            yield f"{name} = {words}[{place}] if len({words}) > {place} else None  # None: left out"
         else:
             yield f"{name} = {words}[{place}]"
 
@@ -211,7 +225,7 @@ _HELPERS = {
 ''',
 }
 
-_FRAME = '''import sys{helpers}
+_FRAME = """import sys{helpers}
 
 
 def run(args):
@@ -224,4 +238,4 @@ if __name__ == "__main__":
     except (ValueError, KeyError, IndexError, OSError) as error:
         print(f"error: {{error}}", file=sys.stderr)
         sys.exit(1)
-'''
+"""

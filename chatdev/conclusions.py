@@ -9,7 +9,9 @@ from chatdev.acceptance import parse_session
 from chatdev.phase import Phase
 from chatdev.reply import parse_reply
 
-_FENCED = re.compile(r"^[ \t]*(?:```|~~~)[\w+-]*[ \t]*\n(.*?)^[ \t]*(?:```|~~~)[ \t]*$", re.MULTILINE | re.DOTALL)
+_FENCED = re.compile(
+    r"^[ \t]*(?:```|~~~)[\w+-]*[ \t]*\n(.*?)^[ \t]*(?:```|~~~)[ \t]*$", re.MULTILINE | re.DOTALL
+)
 _PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[\w,]+\])?(?:\s*[=<>~!]=?\s*[\w.*]+)?")
 _LONGEST_DECISION = 40
 _WHOLE_FENCE = re.compile(r"\A\s*(?:.*\n)??\s*```(?:markdown|md)[ \t]*\n(.*)\n\s*```", re.DOTALL)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
 
 from chatdev.acceptance import AcceptanceRun
 from chatdev.checkpoint import Verdict
+from chatdev.command_line import CommandLine, frame, read_command_line
 from chatdev.reply import render_files
 from chatdev.workspace import Workspace
 
+_PROMPTS = Path(__file__).parent / "prompts"
 GUI = (
     "If people use it by looking and clicking, give it a graphical interface; "
     "if the task says that it is called from the command line, give it none."
@@ -32,16 +36,25 @@ class Environment:
     requirements: str = ""
     manual: str = ""
     unimplemented_file: str = ""
-    usage: str = ""
     session: str = ""
     runs: tuple[AcceptanceRun, ...] = ()
     verdict: Verdict | None = None
     review_finished: bool = False
     conclusions: dict[str, str] = field(default_factory=dict)
 
+    @cached_property
+    def command_line(self) -> CommandLine | None:
+        """How the task says the program is called, where it says so in the usual notation."""
+        return read_command_line(self.task)
+
+    @property
+    def _python(self) -> bool:
+        return self.language.lower().startswith("python")
+
     def values(self) -> dict[str, object]:
         """Every placeholder by name; a conclusion of a phase only the user knows goes by the phase's name."""
         files = self.workspace.files()
+        line = self.command_line
         return {
             **self.conclusions,
             "task": self.task,
@@ -58,13 +71,21 @@ class Environment:
             "requirements": self.requirements,
             "unimplemented_file": self.unimplemented_file,
             "images": "",
+            "usage": f"Our program is called like this:\n{line.usage()}" if line else "",
+            "frame": _text("frame").replace("{frame}", frame(line)) if line and self._python else "",
             "runs": "\n".join(line for run in self.runs for line in (f"$ {run.line}", *run.expected)),
             "session": self.session,
             "imports": imports(files),
         }
 
 
+def _text(name: str) -> str:
+    return (_PROMPTS / f"{name}.txt").read_text(encoding="utf-8")
+
+
 def imports(files: dict[str, str]) -> str:
     """The import lines of the product's Python files, each once."""
-    lines = (line.strip() for path, text in files.items() if path.endswith(".py") for line in text.splitlines())
+    lines = (
+        line.strip() for path, text in files.items() if path.endswith(".py") for line in text.splitlines()
+    )
     return "\n".join(dict.fromkeys(line for line in lines if line.startswith(("import ", "from "))))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -23,10 +23,16 @@ from chatdev.summary import summary
 from chatdev.uncertainty import uncertainty_hook
 from chatdev.workspace import Workspace
 from journal import Event, Journal, JournalError, read
-from journal.events import FilesChanged, Interrupted, Noted, RolledBack, RunEnded, RunStarted
+from journal.events import (
+    FilesChanged,
+    Interrupted,
+    Noted,
+    RolledBack,
+    RunEnded,
+    RunStarted,
+)
 from journal.journal import FILE_NAME
 from uq.gate import GateStopped
-from uq.policy import PolicyError, policy_from
 
 COMPLETE, BAD_ARGUMENTS, MODEL_UNUSABLE, INCOMPLETE, INTERRUPTED = 0, 2, 3, 4, 130
 
@@ -68,7 +74,9 @@ def resume(folder: Path, *, allow_unsandboxed: bool = False) -> int:
         _say(f"This run has ended already: {folder}")
         return events[-1].exit_code
     recorded = Settings(**started.settings)
-    settings = Settings(**{**started.settings, "allow_unsandboxed": allow_unsandboxed or recorded.allow_unsandboxed})
+    settings = Settings(
+        **{**started.settings, "allow_unsandboxed": allow_unsandboxed or recorded.allow_unsandboxed}
+    )
     company = _company(str(folder))
     _check(settings)
     model = open_model(settings.model, base_url=settings.base_url)
@@ -117,7 +125,9 @@ def _run(
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO):
             raise
-        return _stopped(journal, progress, folder, f"the disk refuses to be written: {error.strerror}", INCOMPLETE)
+        return _stopped(
+            journal, progress, folder, f"the disk refuses to be written: {error.strerror}", INCOMPLETE
+        )
     finally:
         progress.close()
         log.close()
@@ -162,9 +172,7 @@ def _mode(settings: Settings) -> str:
 
 
 def _written(events: Sequence[Event]) -> list[str]:
-    return [
-        path for event in events if isinstance(event, (FilesChanged, RolledBack)) for path in event.diffs
-    ]
+    return [path for event in events if isinstance(event, (FilesChanged, RolledBack)) for path in event.diffs]
 
 
 def _say(sentence: str) -> None:

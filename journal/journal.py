@@ -115,7 +115,9 @@ def read(path: Path) -> list[Event]:
     try:
         lines = path.read_bytes().split(b"\n")
     except OSError as error:
-        raise JournalError(f"{path}: cannot be read ({error.strerror}); give a folder that a run made") from error
+        raise JournalError(
+            f"{path}: cannot be read ({error.strerror}); give a folder that a run made"
+        ) from error
     for number, line in enumerate(lines[:-1], 1):
         event = _parse(path, number, line)
         if isinstance(event, Resumed):
@@ -144,7 +146,9 @@ def _parse(path: Path, number: int, line: bytes) -> Event | None:
         names = {f.name for f in dataclasses.fields(kind)}
         return kind(**{name: item for name, item in value.items() if name in names})
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise JournalError(f"{path}:{number}: is not an event ({error}); the journal was changed by hand") from error
+        raise JournalError(
+            f"{path}:{number}: is not an event ({error}); the journal was changed by hand"
+        ) from error
 
 
 def _finite(value: Any) -> Any:
