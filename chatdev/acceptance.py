@@ -15,21 +15,27 @@ Lines are taken apart with `shlex`; no shell ever sees them. The runs of a sessi
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import sandbox
+from camel.messages import Token
+from chatdev.workspace import normal_path, refusal
 
 LIMITS = sandbox.Limits(wall_seconds=5, cpu_seconds=5)
 MOST_RUNS = 14
+_SURE_P = 0.7
 _FENCE = re.compile(r"^\s*(```|~~~)")
 _ESCAPES = {"\\n": "\n", "\\t": "\t", "\\\\": "\\"}
 _EXPECTED_ERROR = re.compile(r"^(error|usage)\b", re.IGNORECASE)
 _TRACEBACK = "Traceback (most recent call last)"
+_SHELL_WORDS = frozenset(["&&", "||", ";", "&", ">", ">>", "<<", "<<<", "2>&1"])
 _SHOWN_CHARACTERS = 300
 
 
@@ -62,11 +68,15 @@ class RunResult:
     difference: str = ""
 
 
-def parse_session(text: str) -> tuple[AcceptanceRun, ...]:
-    """The runs of a session, at most 14, each once; lines that are no run of `main.py` are left out."""
+def parse_session(text: str, tokens: Sequence[Token] = ()) -> tuple[AcceptanceRun, ...]:
+    """The runs of a session, at most 14, each once; lines that are no run of `main.py` are left out.
+
+    With the `tokens` of `text`, what must be seen is held against a program only where its writer was sure
+    of it: an expected line with a token of p < 0.7 is left out.
+    """
     runs: dict[str, AcceptanceRun] = {}
     files: dict[str, str] = {}
-    for line, expected in _commands(text):
+    for line, expected in _commands(text, _unsure_lines(text, tokens)):
         try:
             stages = _stages(line)
         except ValueError:
@@ -80,16 +90,23 @@ def parse_session(text: str) -> tuple[AcceptanceRun, ...]:
     return tuple(runs.values())[:MOST_RUNS]
 
 
+def shown(runs: Iterable[AcceptanceRun]) -> str:
+    """The runs as a session again."""
+    return "\n".join(line for run in runs for line in (f"$ {run.line}", *run.expected))
+
+
 def execute_session(product: Path, runs: Sequence[AcceptanceRun], *, isolated: bool) -> list[dict[str, Any]]:
     """Run the session in a private copy of `product`; one JSON-able outcome a run, in order."""
     outcomes: list[dict[str, Any]] = []
     with sandbox.scratch_copy(product) as scratch:
         for run in runs:
             for name, content in run.files.items():
-                target = scratch / name
-                if target.resolve().is_relative_to(scratch.resolve()):
-                    target.parent.mkdir(parents=True, exist_ok=True)
-                    target.write_text(content, encoding="utf-8")
+                # Where the program has put a folder or a link in its place, the file is not made.
+                with suppress(OSError, RuntimeError):
+                    target = (scratch / name).resolve()
+                    if target.is_relative_to(scratch.resolve()):
+                        target.parent.mkdir(parents=True, exist_ok=True)
+                        target.write_text(content, encoding="utf-8", errors="replace")
             command = ["python", "main.py", *run.arguments]
             execution = sandbox.run(scratch, command, LIMITS, stdin=run.stdin, isolated=isolated)
             if isinstance(execution, sandbox.Unavailable):
@@ -113,10 +130,8 @@ def judge(run: AcceptanceRun, outcome: dict[str, Any]) -> RunResult:
     if _TRACEBACK in stderr:
         last = stderr.strip().splitlines()[-1]
         waits = "EOFError" in last
-        return RunResult(
-            run.line, 0, fault="asks with input(), which nobody answers" if waits else stderr.strip()
-        )
-    seen = _shown(stdout, stderr)
+        return RunResult(run.line, 0, fault="asks with input(), which nobody answers" if waits else stderr.strip())
+    seen = _seen(stdout, stderr)
     if run.expects_error:
         refused = outcome["exit_code"] != 0
         difference = "" if refused else f"must end with an error message and exit code 1, but: {seen}"
@@ -129,10 +144,23 @@ def judge(run: AcceptanceRun, outcome: dict[str, Any]) -> RunResult:
     return RunResult(run.line, 1, difference=f"must print {missing!r}, but: {seen}")
 
 
-def _commands(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _unsure_lines(text: str, tokens: Sequence[Token]) -> set[int]:
+    """Numbers of the lines of `text` that hold a token of p < 0.7, where the tokens join to the text."""
+    if "".join(token.text for token in tokens).strip() != text.strip():
+        return set()
+    unsure, number = set(), 0
+    for token in tokens:
+        number += token.text[: len(token.text) - len(token.text.lstrip("\n"))].count("\n")
+        if token.logprob < math.log(_SURE_P) and token.text.strip():
+            unsure.add(number)
+        number += token.text.lstrip("\n").count("\n")
+    return unsure
+
+
+def _commands(text: str, unsure: Collection[int] = ()) -> Iterator[tuple[str, tuple[str, ...]]]:
     command: str | None = None
     expected: list[str] = []
-    for line in text.splitlines():
+    for number, line in enumerate(text.split("\n")):
         if _FENCE.match(line):
             if command is not None:
                 yield command, tuple(expected)
@@ -141,7 +169,7 @@ def _commands(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
             if command is not None:
                 yield command, tuple(expected)
             command, expected = line.lstrip()[2:].strip(), []
-        elif command is not None and line.strip():
+        elif command is not None and line.strip() and number not in unsure:
             expected.append(line.strip())
     if command is not None:
         yield command, tuple(expected)
@@ -172,8 +200,8 @@ def _printed(words: Sequence[str]) -> str | None:
 def _file_made(stages: list[list[str]]) -> tuple[str, str] | None:
     words = stages[0]
     if len(stages) == 1 and ">" in words and words.index(">") == len(words) - 2:
-        text = _printed(words[:-2])
-        return None if text is None else (words[-1], text)
+        text, path = _printed(words[:-2]), normal_path(words[-1])
+        return None if text is None or refusal(path) else (path, text)
     return None
 
 
@@ -181,7 +209,7 @@ def _program_run(
     line: str, stages: list[list[str]], expected: tuple[str, ...], files: dict[str, str]
 ) -> AcceptanceRun | None:
     words = stages[-1]
-    if words[:1] not in (["python"], ["python3"]) or words[1:2] != ["main.py"] or ">" in words:
+    if words[:1] not in (["python"], ["python3"]) or words[1:2] != ["main.py"] or _SHELL_WORDS & set(words):
         return None
     stdin = _printed(stages[0]) if len(stages) == 2 else None
     if len(stages) > 2 or (len(stages) == 2 and stdin is None):
@@ -189,7 +217,7 @@ def _program_run(
     arguments = words[2:]
     if "<" in arguments:
         at = arguments.index("<")
-        stdin, arguments = files.get("".join(arguments[at + 1 : at + 2]), ""), arguments[:at]
+        stdin, arguments = files.get(normal_path("".join(arguments[at + 1 : at + 2])), ""), arguments[:at]
     return AcceptanceRun(line, tuple(arguments), stdin or "", dict(files), expected)
 
 
@@ -206,6 +234,6 @@ def _plain(line: str) -> str:
     return " ".join(line.split()).lower()
 
 
-def _shown(stdout: str, stderr: str) -> str:
+def _seen(stdout: str, stderr: str) -> str:
     text = (stdout.strip() + "\n" + stderr.strip()).strip()
     return repr(text[:_SHOWN_CHARACTERS]) if text else "prints nothing"

@@ -17,11 +17,12 @@ CONTINUE = (
     "Your answer was cut off. Go on exactly where it stopped: "
     "repeat nothing, explain nothing, and close the code block at its end."
 )
-_MOST_CONTINUATIONS = 2
 _CIRCLE_LINES = 12
 _CIRCLE_DISTINCT = 3
 _LONGEST_OVERLAP = 400
-_OPENING_FENCE = re.compile(r"\A\s*(?:[\w./-]+\s*\n)?\s*(?:```|~~~)[\w+-]*[ \t]*\n")
+_OVERFLOW = "overflow"
+_FIRST_FENCE = re.compile(r"\A\s*(?:[\w./-]+\s*\n)?\s*(?:```|~~~)([\w+-]*)[ \t]*\n")
+_FENCE = re.compile(r"^[ \t]*(?:```|~~~)([\w+-]*)", re.MULTILINE)
 
 
 @dataclass
@@ -48,14 +49,15 @@ class Asker:
         purpose: str = "answer",
         temperature: float = 0.2,
         max_tokens: int = 2048,
+        continuations: int = 0,
     ) -> Answer:
-        """One answer to `messages`, whole where the token limit allows it.
+        """One answer to `messages`; cut by the token limit it is continued at most `continuations` times.
 
         Raises ModelUnusable. A prompt that is too long for the window gives an empty answer and a note.
         """
         sampling = Sampling(temperature=temperature, max_tokens=max_tokens)
         answer = _without_circles(self._call(subtask, role, messages, purpose, sampling))
-        for _ in range(_MOST_CONTINUATIONS):
+        for _ in range(continuations):
             if answer.finish_reason != "length" or not answer.text.strip():
                 break
             more = [*messages, Message("assistant", answer.text), Message("user", CONTINUE)]
@@ -75,26 +77,29 @@ class Asker:
             if isinstance(self.model, ScriptedModel):
                 self.model.fast_forward(messages, sampling)
         else:
-            answer = self._live(subtask, messages, sampling)
+            answer = self._live(messages, sampling)
             self.journal.append(_to_event(key, subtask, role, purpose, asked, sampling, answer))
+        if answer.finish_reason == _OVERFLOW:
+            self.journal.append(Noted(subtask, "the prompt is too long for the model's window; no answer"))
         self.calls += 1
         self.usage += answer.usage
         self.seconds += answer.seconds
         return answer
 
-    def _live(self, subtask: str, messages: Sequence[Message], sampling: Sampling) -> Answer:
+    def _live(self, messages: Sequence[Message], sampling: Sampling) -> Answer:
         try:
             return self.model.answer(messages, sampling)[0]
-        except ContextOverflow as error:
-            self.journal.append(Noted(subtask, f"the prompt does not fit the model's window: {error}"))
-            return Answer("", finish_reason="overflow", model=self.model.name)
+        except ContextOverflow:
+            return Answer("", finish_reason=_OVERFLOW, model=self.model.name)
 
 
 def joined(first: Answer, rest: Answer) -> Answer:
     """`first` continued by `rest`: a reopened fence and repeated text at the seam are left out."""
     text = rest.text
-    if first.text.count("```") % 2 and (fence := _OPENING_FENCE.match(text)):
-        text = text[fence.end() :]
+    if first.text.count("```") % 2:
+        text = text[_reopened(text) :]
+        if _FENCE.match(text) and not first.text.endswith("\n"):
+            text = f"\n{text}"
     overlap = next(
         (size for size in range(min(_LONGEST_OVERLAP, len(text)), 7, -1) if first.text.endswith(text[:size])),
         0,
@@ -110,6 +115,14 @@ def joined(first: Answer, rest: Answer) -> Answer:
     )
 
 
+def _reopened(text: str) -> int:
+    """Where the code goes on if `text` opens the cut block once more; 0 where its first fence closes it."""
+    fence = _FIRST_FENCE.match(text)
+    following = _FENCE.search(text, fence.end()) if fence else None
+    closed_later = following is not None and not following[1]
+    return fence.end() if fence and (fence[1] or closed_later) else 0
+
+
 def _without_circles(answer: Answer) -> Answer:
     """An answer whose last lines repeat each other for ever, cut after the first round."""
     lines = answer.text.splitlines(keepends=True)
@@ -123,9 +136,7 @@ def _without_circles(answer: Answer) -> Answer:
     while keep and (not lines[keep - 1].strip() or lines[keep - 1].strip() in rounds):
         keep -= 1
     text = "".join(lines[: keep + len(rounds)])
-    return replace(
-        answer, text=text, tokens=_first_characters(answer.tokens, len(text)), finish_reason="circles"
-    )
+    return replace(answer, text=text, tokens=_first_characters(answer.tokens, len(text)), finish_reason="circles")
 
 
 def _first_characters(tokens: Sequence[Token], size: int) -> tuple[Token, ...]:
@@ -166,8 +177,7 @@ def _to_event(
         sampling=asdict(sampling),
         text=answer.text,
         tokens=[
-            [token.text, token.logprob, [list(pair) for pair in token.alternatives]]
-            for token in answer.tokens
+            [token.text, token.logprob, [list(pair) for pair in token.alternatives]] for token in answer.tokens
         ],
         usage=asdict(answer.usage),
         finish_reason=answer.finish_reason,

@@ -16,12 +16,14 @@ from pathlib import Path
 from camel.messages import Answer, Message
 from camel.roleplay import Outcome, Scene, conclusion_of, role_play
 from chatdev import conclusions
-from chatdev.acceptance import parse_session
+from chatdev.acceptance import parse_session, shown
 from chatdev.asking import Asker
 from chatdev.checkpoint import Verdict, check
 from chatdev.company import Company, ComposedEntry, SimpleEntry, fill, role_prompt
 from chatdev.environment import Environment
 from chatdev.handoff import Handoff, Hook
+from chatdev.missing_imports import with_missing_imports
+from chatdev.patching import patched
 from chatdev.phase import Phase, loop_named, phase_named
 from chatdev.reply import parse_reply
 from journal import Journal
@@ -36,7 +38,8 @@ from journal.events import (
 
 _FORM = (Path(__file__).parent / "prompts" / "form.txt").read_text(encoding="utf-8")
 _MOST_ATTEMPTS = 5
-_TEMPERATURE, _WARMER, _WARMEST = 0.2, 0.3, 0.8
+_MOST_CONTINUATIONS = 2
+_WARMER, _WARMEST = 0.1, 0.8
 _CALLED_HOW = re.compile(r"main\.py|command[- ]line|standard input|\bstdin\b|\bargument", re.IGNORECASE)
 _REFLECTION = "{conversations}\n\n{question}"
 _EXECUTIVE, _COUNSELOR = "Chief Executive Officer", "Counselor"
@@ -70,6 +73,7 @@ class ChatChain:
 
     def _repeat(self, entry: ComposedEntry) -> None:
         ends = loop_named(entry.phase).ends
+        self.environment.review_finished = False
         for cycle in range(1, entry.cycles + 1):
             for member in entry.composition:
                 ready = self._prepare(phase_named(member.phase))
@@ -95,14 +99,21 @@ class ChatChain:
         environment = self.environment
         if phase.prepare == "usage":
             return bool(_CALLED_HOW.search(environment.task))
+        if phase.prepare == "passing":
+            environment.comments = ""
+            return self._verdict().passed
+        if phase.prepare == "commented":
+            return bool(environment.comments)
         if phase.prepare == "test":
             environment.test_reports = self._verdict().report()
         elif phase.prepare == "next_gap":
             gaps = [finding.path for finding in self._verdict().missing]
             open_gaps = (path for path in gaps if self.attempts.get(path, 0) < _MOST_ATTEMPTS)
             environment.unimplemented_file = next(open_gaps, "")
+            return bool(environment.unimplemented_file)
         elif phase.prepare == "session":
-            environment.session = "\n".join(f"$ {run.line}" for run in environment.runs)
+            good = {result.line for result in self._verdict().results if result.points == 2}
+            environment.session = shown(run for run in environment.runs if run.line in good)
         return True
 
     def _play(self, entry: SimpleEntry, *, composed: bool, cycle: int | None = None) -> None:
@@ -147,9 +158,15 @@ class ChatChain:
         return answer
 
     def _ask(self, phase: Phase, role: str, messages: Sequence[Message], purpose: str = "answer") -> Answer:
-        temperature = min(_TEMPERATURE + _WARMER * self.setbacks, _WARMEST)
+        temperature = min(phase.temperature + _WARMER * self.setbacks, _WARMEST)
         return self.asker.ask(
-            phase.name, role, messages, purpose=purpose, temperature=temperature, max_tokens=phase.max_tokens
+            phase.name,
+            role,
+            messages,
+            purpose=purpose,
+            temperature=temperature,
+            max_tokens=phase.max_tokens,
+            continuations=_MOST_CONTINUATIONS if phase.writes == "codes" else 0,
         )
 
     def _fits(self, phase: Phase, answer: Answer) -> bool:
@@ -191,7 +208,7 @@ class ChatChain:
         elif phase.writes == "language":
             environment.language = conclusions.decision(text) or environment.language
         elif phase.writes == "runs":
-            environment.runs = parse_session(text)
+            environment.runs = parse_session(text, answer.tokens)
         elif phase.writes == "comments":
             environment.comments = conclusion_of(text)
             environment.review_finished = conclusions.review_finished(text)
@@ -220,7 +237,7 @@ class ChatChain:
         for problem in reply.problems:
             self.journal.append(Noted(phase.name, f"refused: {problem}"))
         before, verdict_before = workspace.snapshot(), environment.verdict
-        self._write(reply.files, phase)
+        self._write({path: self._completed(phase, path, text) for path, text in reply.files.items()}, phase)
         if environment.unimplemented_file:
             path = environment.unimplemented_file
             self.attempts[path] = self.attempts.get(path, 0) + 1
@@ -236,6 +253,17 @@ class ChatChain:
             self.setbacks += 1
         else:
             self.setbacks = 0
+
+    def _completed(self, phase: Phase, path: str, text: str) -> str:
+        """A file of a reply made whole: what it leaves out is there already, or stands in the frame."""
+        if not path.endswith(".py"):
+            return text
+        environment = self.environment
+        whole = environment.workspace.files().get(path) or (environment.frame() if path == "main.py" else "")
+        text, modules = with_missing_imports(patched(whole, text))
+        if modules:
+            self.journal.append(Noted(phase.name, f"{path}: added import of {', '.join(modules)}"))
+        return text
 
     def _verdict(self, subtask: str = "") -> Verdict:
         """The verdict on the product as it is; checked anew for a subtask that changed it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from chatdev.company import Company
@@ -37,7 +38,9 @@ class ChatLog:
         self._file.flush()
 
     def close(self) -> None:
-        self._file.close()
+        """Close the file. What a full disk keeps from the log is in the journal."""
+        with suppress(OSError):
+            self._file.close()
 
     def _records(self, event: Event) -> list[tuple[str, str]]:
         if isinstance(event, RunStarted):
@@ -73,9 +76,7 @@ class ChatLog:
         if isinstance(event, RunEnded):
             totals = "\n".join(f"{name}={value}" for name, value in event.totals.items())
             moment = time.strftime("%Y%m%d%H%M%S", time.localtime())
-            return [
-                ("INFO", f"**[Post Info]**\n\n**[Software Info]**:\n\n{totals}\n\nChatDev Ends ({moment})")
-            ]
+            return [("INFO", f"**[Post Info]**\n\n**[Software Info]**:\n\n{totals}\n\nChatDev Ends ({moment})")]
         return []
 
     def _talk(self, event: Answered) -> list[tuple[str, str]]:

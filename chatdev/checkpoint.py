@@ -5,7 +5,8 @@ Verdicts are ordered, so that a change that makes the product worse can be told 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -58,7 +59,7 @@ class Verdict:
     def report(self) -> str:
         """What a tester hands to a programmer: the worst first, and no more than can be acted upon."""
         lines = [f"{finding.path}, line {finding.line}: {finding.why}" for finding in self.broken]
-        if not lines and self.status == "fails":
+        if not lines and not self.results and self.status == "fails":
             lines.append(f"python main.py: {self.reason}")
         wrong = sorted((result for result in self.results if result.points < 2), key=lambda r: not r.fault)
         for result in wrong[:_SHOWN_DIFFERENCES]:
@@ -109,13 +110,20 @@ def _start(product: Path, isolated: bool) -> dict[str, Any]:
     return {"status": verdict.status, "reason": verdict.reason, "execution": execution}
 
 
-def _recorded(journal: Journal, purpose: str, files: Mapping[str, str], command: list[str], live: Any) -> Any:
+def _recorded(
+    journal: Journal,
+    purpose: str,
+    files: Mapping[str, str],
+    command: list[str],
+    live: Callable[[], dict[str, Any]],
+) -> dict[str, Any]:
     key = digest(purpose, dict(files), command)
     past = journal.recall(Executed, key)
     if past is not None:
         return past.result
+    began = time.monotonic()
     result = live()
-    journal.append(Executed(key, purpose, command, result))
+    journal.append(Executed(key, purpose, command, result, round(time.monotonic() - began, 3)))
     return result
 
 

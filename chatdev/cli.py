@@ -6,6 +6,7 @@ import argparse
 import signal
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 from pathlib import Path
 
 from chatdev.settings import DEFAULT_MODEL, DEFAULT_TASK, UNCERTAINTY_MODES, Settings
@@ -59,9 +60,7 @@ def parser() -> argparse.ArgumentParser:
         default="on",
         help="on: measure each handoff and act on doubtful answers; observe: measure only; off: plain ChatDev",
     )
-    own.add_argument(
-        "--seed", type=int, default=default.seed, help="seed of the sampling (default: %(default)s)"
-    )
+    own.add_argument("--seed", type=int, default=default.seed, help="seed of the sampling (default: %(default)s)")
     own.add_argument("--resume", metavar="DIR", type=Path, help="go on with the stopped run in DIR")
     own.add_argument(
         "--allow-unsandboxed",
@@ -77,7 +76,12 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command. Returns the exit code."""
     options = parser().parse_args(arguments)
-    signal.signal(signal.SIGTERM, _interrupt)
+    # Explicit for SIGINT too: a shell starts background jobs with it ignored.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupt)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
     # The engine and the sandbox are imported only now, so that --help needs neither.
     from camel.models.model import ModelUnusable
     from chatdev.run import (

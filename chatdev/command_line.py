@@ -10,7 +10,7 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 _SNIPPET = re.compile(r"`([^`\n]+)`")
 _CALL = re.compile(r"^(?:python3?\s+)?main\.py\b\s*(.*)$")
@@ -21,29 +21,44 @@ _SHOWN_AFTER = re.compile(
     r"(?:\bprint\w*|\blike|\bas|\bmarked|\bwith|\bwrit\w*|\bis|\bbecomes)\W*$", re.IGNORECASE
 )
 _READS_LINES = re.compile(r"standard input|\bstdin\b", re.IGNORECASE)
+_KEEPS_JSON = re.compile(
+    r"json(?=.*(?:\bkeeps\b|\bkept\b|created if missing|missing file means|\bsaves?\b|\blive in\b))"
+    r"|(?:\bkeeps\b|\bkept\b|\blive in\b).*json",
+    re.IGNORECASE | re.DOTALL,
+)
 _REST = "..."
+_LEAVING = ("quit", "exit", "stop")
+_TAKEN = ("file", "command", "rest", "args", "len", "sys")  # names with a meaning in the frame
+# "(normal if left out)", "(default 6)", "5 by default": said within a sentence or two of the notation.
+_DEFAULT = re.compile(r"\((?:default:? )?`?([\w.]+)`?(?: (?:if|when) (?:left out|omitted|missing)| by default)?\)")
 
 
 @dataclass(frozen=True)
 class Argument:
-    """A placeholder in capitals; `optional` may be left out, `many` stands for one or more."""
+    """A placeholder in capitals; `optional` may be left out, `many` stands for one or more.
+
+    `default` is what an optional one is when it is left out, as Python code.
+    """
 
     name: str
     optional: bool = False
     many: bool = False
+    default: str = "''"
 
 
 @dataclass(frozen=True)
 class Command:
     """A command word and its arguments. `notation` is how the task writes it.
 
-    `literal` marks a command such as `list all`: a way to call one that is known by its first word.
+    `literal` marks a command such as `list all`: a way to call one that is known by its first word;
+    `is_all` stands for a program without commands.
     """
 
     word: str
     arguments: tuple[Argument, ...]
     notation: str
     literal: bool = False
+    is_all: bool = False
 
 
 @dataclass(frozen=True)
@@ -56,12 +71,16 @@ class Option:
 
 @dataclass(frozen=True)
 class CommandLine:
-    """What comes first, then a command or only arguments; `from_lines` when standard input holds them."""
+    """What comes first, then a command or only arguments; `from_lines` when standard input holds them.
+
+    `keeps_json` means that data is kept in a JSON file, which is not there at first.
+    """
 
     leading: tuple[Argument, ...]
     commands: tuple[Command, ...]
     options: tuple[Option, ...]
     reads_lines: bool
+    keeps_json: bool = False
 
     @property
     def from_lines(self) -> bool:
@@ -78,13 +97,14 @@ class CommandLine:
 def read_command_line(task: str) -> CommandLine | None:
     """The command line that `task` describes, or None where it describes none in this notation."""
     call: str | None = None
+    default = "''"
     commands: dict[str, Command] = {}
     options: dict[str, Option] = {}
     takes_commands = False
-    for snippet, before in _snippets(task):
+    for snippet, before, after in _snippets(task):
         called = _CALL.match(snippet)
         if called and call is None:
-            call = called[1]
+            call, default = called[1], _default(after)
             words = call.split()
             takes_commands = not words or "COMMAND" in words or bool(_COMMAND.match(words[0]))
             if words and _COMMAND.match(words[0]):
@@ -92,7 +112,9 @@ def read_command_line(task: str) -> CommandLine | None:
         if _OPTION.match(snippet.split()[0]):
             name, *value = snippet.split()
             options[name] = Option(name, bool(value))
-        elif takes_commands and (command := _command(snippet)) and not _SHOWN_AFTER.search(before):
+            continue
+        command = _command(snippet, _default(after)) if takes_commands else None
+        if command and not _SHOWN_AFTER.search(before):
             known = commands.get(command.word)
             if known is None:
                 if not command.literal:
@@ -103,42 +125,56 @@ def read_command_line(task: str) -> CommandLine | None:
                 commands[command.word] = Command(command.word, longer.arguments, notation)
     if call is None:
         return None
-    leading = _arguments([word for word in call.split() if word != "COMMAND"], after_command=takes_commands)
+    words = [word for word in call.split() if word != "COMMAND"]
+    leading = _arguments(words, after_command=takes_commands, default=default)
     return CommandLine(
-        leading, tuple(commands.values()), tuple(options.values()), bool(_READS_LINES.search(task))
+        leading,
+        tuple(commands.values()),
+        tuple(options.values()),
+        bool(_READS_LINES.search(task)),
+        bool(_KEEPS_JSON.search(task)),
     )
 
 
 def frame(line: CommandLine) -> str:
-    """Python code that takes the arguments apart as `line` says, with `...` where the work is to be done."""
-    body = [*_option_lines(line.options)]
+    """Python code that takes the arguments apart as `line` says: a function a command, its body still `...`."""
+    shared = [_variable(argument.name) for argument in line.leading] if line.commands else []
+    shared = ["state", *shared] if line.from_lines else shared
+    values = [_variable(option.name.lstrip("-")) for option in line.options]
+    commands = line.commands or (Command("program", line.leading, "", is_all=True),)
+    parts = [_STORE] if line.keeps_json else []
+    parts += [_HELPERS[kind] for kind in sorted({option.takes_value for option in line.options})]
+    for command in commands:
+        if line.from_lines and command.word in _LEAVING:
+            continue
+        parameters = [*shared, *(_plural(argument) for argument in command.arguments), *values]
+        notation = f"  # {command.notation}" if command.notation else ""
+        parts.append(f"def {_function(command)}({', '.join(parameters)}):{notation}\n    ...\n")
+    body = [f"{name} = {_taken(option)}" for name, option in zip(values, line.options, strict=True)]
     if line.from_lines:
-        body += [
-            "for line in sys.stdin:",
-            "    words = line.split()",
-            "    if not words:",
-            "        continue",
-        ]
-        body += ["    try:"] + [f"        {text}" for text in _dispatch(line, "words")]
-        body += [
-            "    except (ValueError, KeyError, IndexError) as error:",
-            '        print(f"error: {error}")',
-        ]
+        body += _LINES[0] + [f"        {text}" for text in _dispatch(line, shared, values, "words")] + _LINES[1]
     elif line.commands:
-        body += _dispatch(line, "args")
+        body += _dispatch(line, shared, values, "args")
     else:
-        body += [*_unpacking(line.leading, "args", 0), "..."]
-    indented = "\n".join(f"    {text}" for text in body)
-    helpers = "\n\n".join(_HELPERS[kind] for kind in sorted({option.takes_value for option in line.options}))
-    return _FRAME.format(helpers=f"\n\n{helpers}" if helpers else "", body=indented)
+        body.append(_called(commands[0], [], values, "args"))
+    parts.append("def run(args):\n" + "".join(f"    {text}\n" for text in body))
+    return _TOP + "\n\n".join([*parts, _MAIN])
 
 
-def _snippets(task: str) -> Iterator[tuple[str, str]]:
-    for match in _SNIPPET.finditer(task):
-        yield match[1].strip(), task[max(0, match.start() - 20) : match.start()]
+def _snippets(task: str) -> Iterator[tuple[str, str, str]]:
+    """Each snippet with the text just before it and the text after it up to the next one."""
+    matches = [match for match in _SNIPPET.finditer(task) if match[1].strip()]
+    for place, match in enumerate(matches):
+        end = matches[place + 1].start() if place + 1 < len(matches) else len(task)
+        yield match[1].strip(), task[max(0, match.start() - 20) : match.start()], task[match.end() : end]
 
 
-def _command(snippet: str) -> Command | None:
+def _default(after: str) -> str:
+    said = _DEFAULT.search(after)
+    return repr(said[1] if said else "")
+
+
+def _command(snippet: str, default: str) -> Command | None:
     word, *rest = snippet.split()
     if not _COMMAND.match(word) or not all(
         _ARGUMENT.match(item) or item == _REST or _COMMAND.match(item) for item in rest
@@ -147,19 +183,22 @@ def _command(snippet: str) -> Command | None:
     literal = [item for item in rest if _COMMAND.match(item)]
     if literal and len(literal) != len(rest):
         return None
-    arguments = tuple(Argument("option", True) for _ in literal) or _arguments(rest, after_command=False)
+    arguments = tuple(Argument("option", True) for _ in literal) or _arguments(
+        rest, after_command=False, default=default
+    )
     return Command(word, arguments, snippet, bool(literal))
 
 
-def _arguments(words: Sequence[str], after_command: bool) -> tuple[Argument, ...]:
+def _arguments(words: Sequence[str], after_command: bool, default: str) -> tuple[Argument, ...]:
     found: list[Argument] = []
     for word in words:
         if word == _REST:
             if not after_command and found:
-                found[-1] = Argument(found[-1].name, found[-1].optional, many=True)
+                found[-1] = replace(found[-1], many=True)
             continue
         name = word.strip('[]"')
-        argument = Argument(name, optional=word.startswith("["))
+        optional = word.startswith("[")
+        argument = Argument(name, optional, default=default if optional else "''")
         if found and found[-1].name == name:
             found[-1] = Argument(name, many=True)
         else:
@@ -171,40 +210,70 @@ def _notation(argument: Argument) -> str:
     return f"[{argument.name}]" if argument.optional else argument.name
 
 
-def _dispatch(line: CommandLine, words: str) -> list[str]:
-    names = [*(_variable(argument.name) for argument in line.leading), "command", "*rest"]
-    lines = [f"{', '.join(names)} = {words}  # {'each line: ' * line.from_lines}{_first(line)}"]
+def _dispatch(line: CommandLine, shared: Sequence[str], values: Sequence[str], words: str) -> list[str]:
+    leading = [] if line.from_lines else shared
+    lines = [f"{', '.join([*leading, 'command', '*rest'])} = {words}"]
     for place, command in enumerate(line.commands):
-        lines.append(f"{'elif' if place else 'if'} command == {command.word!r}:  # {command.notation}")
-        lines += [f"    {text}" for text in (*_unpacking(command.arguments, "rest", 0), "...")]
+        lines.append(f"{'elif' if place else 'if'} command == {command.word!r}:")
+        leaves = line.from_lines and command.word in _LEAVING
+        lines.append("    break" if leaves else f"    {_called(command, shared, values, 'rest')}")
     return [*lines, "else:", '    raise ValueError(f"unknown command: {command}")']
 
 
-def _first(line: CommandLine) -> str:
-    return " ".join([*(argument.name for argument in line.leading), "COMMAND ..."])
-
-
-def _unpacking(arguments: Sequence[Argument], words: str, start: int) -> Iterator[str]:
-    for place, argument in enumerate(arguments, start):
-        name = _variable(argument.name)
+def _called(command: Command, shared: Sequence[str], values: Sequence[str], words: str) -> str:
+    """The call of a command's function with what `words` holds for it."""
+    given = []
+    for place, argument in enumerate(command.arguments):
         if argument.many:
-            yield f"{name}s = {words}[{place}:]"
+            given.append(f"{words}[{place}:]")
         elif argument.optional:
-            yield f"{name} = {words}[{place}] if len({words}) > {place} else None  # None: left out"
+            given.append(f"{words}[{place}] if len({words}) > {place} else {argument.default}")
         else:
-            yield f"{name} = {words}[{place}]"
+            given.append(f"{words}[{place}]")
+    return f"{_function(command)}({', '.join([*shared, *given, *values])})"
 
 
-def _option_lines(options: Sequence[Option]) -> Iterator[str]:
-    for option in options:
-        name = _variable(option.name.lstrip("-"))
-        yield f"{name} = take_{'option' if option.takes_value else 'flag'}(args, {option.name!r})"
+def _function(command: Command) -> str:
+    return command.word if command.is_all else f"do_{command.word.replace('-', '_')}"
+
+
+def _taken(option: Option) -> str:
+    return f"take_{'option' if option.takes_value else 'flag'}(args, {option.name!r})"
+
+
+def _plural(argument: Argument) -> str:
+    return _variable(argument.name) + "s" * argument.many
 
 
 def _variable(placeholder: str) -> str:
     name = re.sub(r"\W", "_", placeholder.lower())
-    return f"{name}_" if keyword.iskeyword(name) or name in ("file", "command", "rest", "args") else name
+    return f"{name}_" if keyword.iskeyword(name) or name in ("command", "rest", "args", "state") else name
 
+
+_LINES = (
+    [
+        "state = {}  # kept from line to line",
+        "for line in sys.stdin:",
+        "    words = line.split()",
+        "    if not words:",
+        "        continue",
+        "    try:",
+    ],
+    ["    except (ValueError, KeyError, IndexError) as error:", '        print(f"error: {error}")'],
+)
+
+_STORE = '''def load(path, empty):
+    """What the JSON file holds, or `empty` where there is no such file yet."""
+    if not os.path.exists(path):
+        return empty
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def save(path, data):
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(data, file)
+'''
 
 _HELPERS = {
     True: '''def take_option(args, name):
@@ -225,17 +294,19 @@ _HELPERS = {
 ''',
 }
 
-_FRAME = """import sys{helpers}
+_TOP = """import json
+import os
+import sys
+
+# Every parameter is text: convert it with int() or float() where a number is meant.
 
 
-def run(args):
-{body}
+"""
 
-
-if __name__ == "__main__":
+_MAIN = """if __name__ == "__main__":
     try:
         run(sys.argv[1:])
     except (ValueError, KeyError, IndexError, OSError) as error:
-        print(f"error: {{error}}", file=sys.stderr)
+        print(f"error: {error}", file=sys.stderr)
         sys.exit(1)
 """

@@ -18,6 +18,7 @@ from typing import Any
 from chatdev.positions import Malformed, parse_json
 from chatdev.sheet import Problem as Problem
 from chatdev.sheet import Sheet
+from uq.policy import PolicyError, policy_from
 
 PROJECT = Path(__file__).resolve().parent.parent
 CHAIN, PHASES, ROLES, UNCERTAINTY = COMPANY_FILES = (
@@ -206,6 +207,7 @@ def _load(folder: Path, root: Path) -> Company:
         warnings=tuple(warnings),
     )
     _check(company, sheets[CHAIN], sheets[PHASES])
+    _check_policy(sheets[UNCERTAINTY])
     if problems:
         raise CompanyError(sorted(problems))
     return company
@@ -299,6 +301,13 @@ def _check(company: Company, chain: Sheet, phases: Sheet) -> None:
             _check_roles(company, phases, f"{entry.phase}.user_role_name", prompt.user_role)
         elif entry.phase:
             chain.wrong(f"{key}.phase", f"nobody wrote a prompt for {entry.phase!r} in {phases.path}")
+
+
+def _check_policy(sheet: Sheet) -> None:
+    try:
+        policy_from(sheet.table)
+    except PolicyError as error:
+        sheet.wrong(error.key, error.complaint)
 
 
 def _check_roles(company: Company, sheet: Sheet, key: str, *roles: str) -> None:

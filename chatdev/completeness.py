@@ -39,22 +39,23 @@ _UNFINISHED = re.compile(
     r"|(?i:\b(?:existing|previous|other)\s+(?:code|methods|functions)\s+(?:here|remains?|stays?|unchanged)\b)"
 )
 
-_DOCUMENTS = frozenset(
-    {".md", ".rst", ".txt", ".json", ".yaml", ".yml", ".toml", ".ini", ".cfg", ".csv", ".log"}
-)
+_DOCUMENTS = frozenset({".md", ".rst", ".txt", ".json", ".yaml", ".yml", ".toml", ".ini", ".cfg", ".csv", ".log"})
 
 # Import names of packages that programs of this kind ask for. A name that is neither here, nor in the
 # product's requirements.txt, nor in the standard library is taken for a module somebody forgot to write.
-_THIRD_PARTY = """aiohttp altair arcade attr bcrypt bokeh boto3 bs4 celery chess click colorama cryptography customtkinter
-    cv2 cvxpy dash dateutil django docx dotenv fastapi feedparser flask flask_cors flask_login flask_sqlalchemy
-    fpdf freetype geopy gtts httpx imageio jinja2 joblib jsonschema jwt keyboard kivy librosa lxml markdown
-    matplotlib mido mouse moviepy mutagen networkx nltk numpy openai openpyxl pandas passlib peewee PIL playsound
-    plotly psutil psycopg2 pyaudio pyautogui pydantic pydub pygame pyglet pygments pymongo pymunk pynput
-    pyperclip PyPDF2 PyQt5 PyQt6 PySide2 PySide6 pytest pytesseract pyttsx3 pytz qrcode redis reportlab requests
-    rich schedule scipy seaborn selenium shapely simpleaudio sklearn sounddevice soundfile spacy
-    speech_recognition sqlalchemy statsmodels streamlit sympy tabulate tensorflow textblob textual tkcalendar
-    tkinterdnd2 torch torchvision tqdm transformers ttkbootstrap ttkthemes typer unidecode uvicorn watchdog
-    webview werkzeug wordcloud wx yaml"""
+_THIRD_PARTY = """
+    aiohttp altair arcade attr bcrypt bokeh boto3 bs4 celery chess click colorama cryptography
+    customtkinter cv2 cvxpy dash dateutil django docx dotenv fastapi feedparser flask flask_cors
+    flask_login flask_sqlalchemy fpdf freetype geopy gtts httpx imageio jinja2 joblib jsonschema jwt
+    keyboard kivy librosa lxml markdown matplotlib mido mouse moviepy mutagen networkx nltk numpy
+    openai openpyxl pandas passlib peewee PIL playsound plotly psutil psycopg2 pyaudio pyautogui
+    pydantic pydub pygame pyglet pygments pymongo pymunk pynput pyperclip PyPDF2 PyQt5 PyQt6 PySide2
+    PySide6 pytest pytesseract pyttsx3 pytz qrcode redis reportlab requests rich schedule scipy
+    seaborn selenium shapely simpleaudio sklearn sounddevice soundfile spacy speech_recognition
+    sqlalchemy statsmodels streamlit sympy tabulate tensorflow textblob textual tkcalendar
+    tkinterdnd2 torch torchvision tqdm transformers ttkbootstrap ttkthemes typer unidecode uvicorn
+    watchdog webview werkzeug wordcloud wx yaml
+"""
 
 
 def python_tree(text: str) -> ast.Module | None:
@@ -93,9 +94,7 @@ def unimplemented(files: Mapping[str, str]) -> tuple[Finding, ...]:
     for path, text in files.items():
         tree = trees.get(path)
         if _is_hollow(path, text, tree):
-            found.append(
-                Finding(path, 0, path, "the file holds no code" if text.strip() else "the file is empty")
-            )
+            found.append(Finding(path, 0, path, "the file holds no code" if text.strip() else "the file is empty"))
         stubs = _stubs(tree, "", overridden) if tree else iter(())
         places = [*((line, name, why) for line, name, why in stubs), *_postponements(path, text)]
         found += [Finding(path, line, name, why) for line, name, why in sorted(places)]
@@ -154,7 +153,7 @@ def _last_name(node: ast.expr) -> str:
 
 def _is_hollow(path: str, text: str, tree: ast.Module | None) -> bool:
     name = PurePosixPath(path).name
-    if name in {"__init__.py", "py.typed"} or name.startswith("."):
+    if name in {"__init__.py", "py.typed", "requirements.txt"} or name.startswith("."):
         return False
     return not text.strip() or (tree is not None and not any(not _is_constant(node) for node in tree.body))
 
@@ -168,9 +167,7 @@ def _is_filler(node: ast.stmt) -> bool:
     return isinstance(node, ast.Pass) or _is_constant(node) or bool(raises)
 
 
-def _stubs(
-    node: ast.AST, inside: str, overridden: Collection[tuple[str, str]]
-) -> Iterator[tuple[int, str, str]]:
+def _stubs(node: ast.AST, inside: str, overridden: Collection[tuple[str, str]]) -> Iterator[tuple[int, str, str]]:
     """Line, qualified name and reason of each stub below `node`."""
     for child in ast.iter_child_nodes(node):
         if not isinstance(child, _Function | ast.ClassDef):

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import re
 
-from camel.roleplay import conclusion_of
+from camel.roleplay import MARKER, conclusion_of
 from chatdev.acceptance import parse_session
 from chatdev.phase import Phase
 from chatdev.reply import parse_reply
 
-_FENCED = re.compile(
-    r"^[ \t]*(?:```|~~~)[\w+-]*[ \t]*\n(.*?)^[ \t]*(?:```|~~~)[ \t]*$", re.MULTILINE | re.DOTALL
-)
-_PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[\w,]+\])?(?:\s*[=<>~!]=?\s*[\w.*]+)?")
+_FENCED = re.compile(r"^[ \t]*(?:```|~~~)[\w+-]*[ \t]*\n(.*?)^[ \t]*(?:```|~~~)[ \t]*$", re.MULTILINE | re.DOTALL)
+_PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[\w,]+\])?(?:\s*,?\s*[=<>~!]=?\s*[\w.*]+)*")
 _LONGEST_DECISION = 40
 _WHOLE_FENCE = re.compile(r"\A\s*(?:.*\n)??\s*```(?:markdown|md)[ \t]*\n(.*)\n\s*```", re.DOTALL)
-_FINISHED = re.compile(r"\bfinish(?:ed)?\b", re.IGNORECASE)
-_PYTHON_ONLY = frozenset(["python", "python3", "none", "pip"])
+_FINISHED = re.compile(r"(?<!not )(?<!n't )\bfinished\b|^\W*finish\W*$", re.IGNORECASE)
+_NO_PACKAGE = frozenset(["python", "python3", "pip", "none", "nothing", "no", "empty", "done", "finished"])
 
 
 def usable(phase: Phase, text: str, known_files: list[str], language: str) -> bool:
@@ -31,7 +29,7 @@ def usable(phase: Phase, text: str, known_files: list[str], language: str) -> bo
 def decision(text: str) -> str:
     """A short conclusion such as a modality or a language; of a paragraph only its first few words."""
     lines = conclusion_of(text).strip().splitlines() or [""]
-    words = lines[0].strip().strip("*_`\"'").rstrip(".")
+    words = lines[0].lstrip(" \t*_`\"'").rstrip(" \t*_`\"'.")
     return words if len(words) <= _LONGEST_DECISION else " ".join(words.split()[:4])
 
 
@@ -43,18 +41,21 @@ def review_finished(text: str) -> bool:
 def packages(text: str, standard: frozenset[str]) -> str:
     """The text of requirements.txt: one requirement a line, without chatter and standard modules."""
     blocks = _FENCED.findall(text)
-    lines = (line.strip(" -*`\t") for line in "\n".join(blocks or [conclusion_of(text)]).splitlines())
+    lines = (line.strip(" -*`\t").rstrip(".") for line in "\n".join(blocks or [conclusion_of(text)]).splitlines())
     wanted = []
     for line in lines:
         name = re.split(r"[=<>~!\[ ]", line, maxsplit=1)[0].lower()
-        if _PACKAGE.fullmatch(line) and name not in standard and name not in _PYTHON_ONLY:
+        if _PACKAGE.fullmatch(line) and name not in standard and name not in _NO_PACKAGE:
             wanted.append(line)
     return "".join(f"{line}\n" for line in dict.fromkeys(wanted))
 
 
 def manual(text: str) -> str:
-    """The manual without the chatter around it: from its first heading, out of a fence around the whole."""
-    body = conclusion_of(text)
+    """The manual without the chatter around it: from its first heading, out of a fence around the whole.
+
+    A closing `<INFO> done` is no manual, so the longest part counts.
+    """
+    body = max(text.split(MARKER), key=len)
     whole = _WHOLE_FENCE.match(body)
     if whole:
         body = whole[1]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from chatdev.acceptance import AcceptanceRun
+from chatdev.acceptance import AcceptanceRun, shown
 from chatdev.checkpoint import Verdict
 from chatdev.command_line import CommandLine, frame, read_command_line
 from chatdev.reply import render_files
@@ -47,9 +47,17 @@ class Environment:
         """How the task says the program is called, where it says so in the usual notation."""
         return read_command_line(self.task)
 
-    @property
-    def _python(self) -> bool:
-        return self.language.lower().startswith("python")
+    def frame(self) -> str:
+        """Code of main.py that takes the arguments apart, where the task says how and Python is spoken."""
+        python = self.language.lower().startswith("python")
+        return frame(self.command_line) if self.command_line and python else ""
+
+    def _start(self) -> str:
+        """What a programmer starts from: the frame, or an empty page."""
+        code = self.frame()
+        if code:
+            return _text("frame").replace("{frame}", code)
+        return _text("plain").replace("{language}", self.language.lower())
 
     def values(self) -> dict[str, object]:
         """Every placeholder by name; a conclusion of a phase only the user knows goes by the phase's name."""
@@ -72,9 +80,10 @@ class Environment:
             "unimplemented_file": self.unimplemented_file,
             "images": "",
             "usage": f"Our program is called like this:\n{line.usage()}" if line else "",
-            "frame": _text("frame").replace("{frame}", frame(line)) if line and self._python else "",
-            "runs": "\n".join(line for run in self.runs for line in (f"$ {run.line}", *run.expected)),
+            "frame": self._start(),
+            "runs": shown(self.runs),
             "session": self.session,
+            "manual_basis": f"These runs work:\n```\n{self.session}\n```" if self.session else "",
             "imports": imports(files),
         }
 
@@ -85,7 +94,5 @@ def _text(name: str) -> str:
 
 def imports(files: dict[str, str]) -> str:
     """The import lines of the product's Python files, each once."""
-    lines = (
-        line.strip() for path, text in files.items() if path.endswith(".py") for line in text.splitlines()
-    )
+    lines = (line.strip() for path, text in files.items() if path.endswith(".py") for line in text.splitlines())
     return "\n".join(dict.fromkeys(line for line in lines if line.startswith(("import ", "from "))))

@@ -27,6 +27,7 @@ class Phase:
     reflection: str = "What was decided? Answer in one sentence."
     form: bool = False
     max_tokens: int = 2048
+    temperature: float = 0.2
 
 
 @dataclass(frozen=True)

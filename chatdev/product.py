@@ -11,15 +11,17 @@ from pathlib import Path
 
 from chatdev.company import Company, Flags
 from chatdev.environment import Environment
+from chatdev.workspace import DRAFTS
 
 _UNSAFE = re.compile(r"[^\w.+-]+")
-_LONGEST_NAME = 80
+_LONGEST_NAME = 80  # bytes; a folder's name holds two, a log's a suffix too, and file systems take 255
 _META_FLAGS = ("with_memory", "clear_structure", "git_management", "gui_design", "incremental_develop")
 
 
 def safe_name(name: str, otherwise: str) -> str:
     """`name` as a part of a folder's name: what no file system or shell could trip over becomes `_`."""
-    return _UNSAFE.sub("_", name.strip()).strip("._")[:_LONGEST_NAME] or otherwise
+    plain = _UNSAFE.sub("_", name.strip()).strip("._").encode()[:_LONGEST_NAME]
+    return plain.decode(errors="ignore") or otherwise
 
 
 def create_folder(warehouse: Path, name: str, organization: str) -> tuple[Path, str]:
@@ -69,6 +71,8 @@ def write_meta(folder: Path, company: Company, environment: Environment, version
 
 def remove_written(folder: Path, paths: Sequence[str]) -> None:
     """Delete the product files a stopped run wrote, so that its replay starts from an empty folder."""
+    for draft in folder.glob(DRAFTS):
+        draft.unlink()
     for path in paths:
         target = folder / path
         if target.is_file() and not target.is_symlink() and target.resolve().is_relative_to(folder.resolve()):

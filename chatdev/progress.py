@@ -73,8 +73,7 @@ class Progress:
         self._line(f"{self._subtask}: {text}")
 
     def _line(self, text: str) -> None:
-        encoding = self._stream.encoding or "utf-8"
-        print(text.encode(encoding, "replace").decode(encoding), file=self._stream, flush=True)
+        print(text, file=self._stream, flush=True)
 
 
 class _Clock(threading.Thread):

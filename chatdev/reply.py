@@ -95,9 +95,7 @@ _FENCE = re.compile(r"([ \t]*(?:(?:[-*+]|\d+[.)])[ \t]+)?)(`{3,}(?=[^`]*$)|~{3,}
 _THINKING = re.compile(r"\A\s*<think>.*?(</think>|\Z)", re.DOTALL)
 _SEPARATORS = re.compile(r"[\s`*\"'()\[\]{}<>,;|=#!?]+|(?<=\w\w):")
 _REMARK = re.compile(r"\([^()]*\)[\W_]*$")
-_LABELS = re.compile(
-    r"(?:new|updated|file|file ?name|name|path|module|code|\d+[.)]?|[-+•–—:.]+)", re.IGNORECASE
-)
+_LABELS = re.compile(r"(?:new|updated|file|file ?name|name|path|module|code|\d+[.)]?|[-+•–—:.]+)", re.IGNORECASE)
 _OUTSIDE = re.compile(r"(?:~[\\/]|\.\.[\\/]|[A-Za-z]:\\?|[\\/][\w.-]+[\\/]).*\w")
 _HEADING = re.compile(r"\s*(?:#{1,6}\s|\*\*.*\*\*:?\s*$)")
 _NAME_INSIDE = re.compile(

@@ -51,10 +51,13 @@ def start(settings: Settings, warehouse: Path) -> int:
         organization = product.safe_name(settings.organization, "Organization")
         if (name, organization) != (settings.name, settings.organization):
             _say(f"The product folder is named {name}_{organization}: no file system takes every name.")
-        folder, stamp = product.create_folder(warehouse, name, organization)
-        product.copy_company(company, folder)
-        (folder / f"{name}.prompt").write_text(settings.task, encoding="utf-8", newline="\n")
-        journal = Journal(folder / FILE_NAME)
+        try:
+            folder, stamp = product.create_folder(warehouse, name, organization)
+            product.copy_company(company, folder)
+            (folder / f"{name}.prompt").write_text(settings.task, encoding="utf-8", newline="\n")
+            journal = Journal(folder / FILE_NAME)
+        except OSError as error:
+            raise BadArguments(f"No product folder can be made in {warehouse}: {error.strerror}.") from error
         started = RunStarted(name, organization, stamp, settings.task, asdict(settings), model.name)
         return _run(folder, journal, started, company, settings, model)
     finally:
@@ -125,9 +128,7 @@ def _run(
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO):
             raise
-        return _stopped(
-            journal, progress, folder, f"the disk refuses to be written: {error.strerror}", INCOMPLETE
-        )
+        return _stopped(journal, progress, folder, f"the disk refuses to be written: {error.strerror}", INCOMPLETE)
     finally:
         progress.close()
         log.close()
@@ -137,7 +138,9 @@ def _run(
 def _stopped(journal: Journal, progress: Progress, folder: Path, reason: str, code: int) -> int:
     progress.close()
     try:
-        journal.append(Interrupted(reason))
+        # A recorded past that was not walked through to its end still counts.
+        if not journal.replaying:
+            journal.append(Interrupted(reason))
     except OSError as error:
         _say(f"The journal could not be closed properly ({error.strerror}); it can be resumed all the same.")
     _say(f"Stopped: {reason}")

@@ -14,6 +14,9 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 
+DRAFTS = ".*.tmp"
+"""Half-written files; a killed run may leave one behind."""
+
 # What the company itself writes at the top of the product folder.
 _RESERVED = (
     "journal.jsonl",
@@ -25,7 +28,7 @@ _RESERVED = (
     "uncertaintyconfig.json",
     "*.prompt",
     "*.log",
-    ".*.tmp",
+    DRAFTS,
 )
 _WINDOWS_DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
 _NOT_PORTABLE = re.compile(r'[\x00-\x1f\x7f<>:"|?*\ud800-\udfff]')
@@ -100,6 +103,8 @@ class Workspace:
         root.mkdir(parents=True, exist_ok=True)
         self._adopted = frozenset(_texts_below(root) if adopt else ())
         self._paths = dict.fromkeys(sorted(self._adopted))  # a dict for its order
+        self._adopts = adopt
+        self._applied: set[str] = set()
 
     def files(self) -> dict[str, str]:
         """The product's text files as they are on disk: main.py first, then in order of arrival."""
@@ -126,7 +131,8 @@ class Workspace:
             if why:
                 refused[name] = why
                 continue
-            before = _read(self.root / path)
+            before = _read(self.root / path) if self._adopts or path in self._applied else None
+            self._applied.add(path)
             if text != before:
                 self._write(path, text)
                 diffs[path] = _diff(path, before, text)
@@ -207,7 +213,5 @@ def _diff(path: str, before: str | None, after: str | None) -> str:
     old, new = (
         f"{side}/{path}" if text is not None else "/dev/null" for side, text in (("a", before), ("b", after))
     )
-    lines = difflib.unified_diff(
-        (before or "").splitlines(), (after or "").splitlines(), old, new, lineterm=""
-    )
+    lines = difflib.unified_diff((before or "").splitlines(), (after or "").splitlines(), old, new, lineterm="")
     return "\n".join(lines)

@@ -113,6 +113,7 @@ class Executed(Event):
     purpose: str
     command: list[str]
     result: dict[str, Any]
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True)

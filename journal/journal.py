@@ -13,8 +13,10 @@ import math
 import os
 from collections import deque
 from collections.abc import Callable
+from datetime import datetime, timezone
+from io import FileIO
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, TypeVar
 
 from journal.events import SCHEMA, TYPES, Event, Resumed, RunStarted
 
@@ -42,7 +44,8 @@ class Journal:
         self._past = deque(past or [])
         self._kept = 0
         self._resuming = past is not None
-        self._file: BinaryIO = open(path, "ab")
+        # Unbuffered: what a full disk refused must not wait in memory and come out with a later line.
+        self._file: FileIO = open(path, "ab", buffering=0)
 
     @classmethod
     def resume(cls, path: Path) -> Journal:
@@ -61,7 +64,7 @@ class Journal:
     def append(self, event: Event) -> None:
         """Write `event`, or recognise it as the next recorded one. Raises OSError when the disk is full."""
         if self._past:
-            if type(self._past[0]) is type(event):
+            if _same(self._past[0], event):
                 self._replay()
                 return
             self._past.clear()
@@ -88,17 +91,21 @@ class Journal:
         self._announce(event, replayed=True)
 
     def _write(self, event: Event) -> None:
-        if self._resuming:
-            self._resuming = False
+        if self._resuming and not isinstance(event, Resumed):
             self._write(Resumed(kept=self._kept))
-        line = json.dumps(to_json(event), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        start = self._file.tell()
+            self._resuming = False
+        moment = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+        record = {"time": moment, **to_json(event)}
+        line = json.dumps(record, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        data = line.encode("utf-8", "backslashreplace") + b"\n"
+        start = self._file.seek(0, os.SEEK_END)
         try:
-            self._file.write(line.encode("utf-8", "backslashreplace") + b"\n")
-            self._file.flush()
+            while data:
+                data = data[self._file.write(data) :]
             os.fsync(self._file.fileno())
-        except OSError:
-            os.truncate(self.path, start)
+        except BaseException:
+            # Whatever comes between, a full disk or Ctrl-C, leaves no half line.
+            self._file.truncate(start)
             raise
 
     def _announce(self, event: Event, replayed: bool) -> None:
@@ -115,9 +122,7 @@ def read(path: Path) -> list[Event]:
     try:
         lines = path.read_bytes().split(b"\n")
     except OSError as error:
-        raise JournalError(
-            f"{path}: cannot be read ({error.strerror}); give a folder that a run made"
-        ) from error
+        raise JournalError(f"{path}: cannot be read ({error.strerror}); give a folder that a run made") from error
     for number, line in enumerate(lines[:-1], 1):
         event = _parse(path, number, line)
         if isinstance(event, Resumed):
@@ -135,6 +140,11 @@ def to_json(event: Event) -> dict[str, Any]:
     """The event as a JSON object with its type first; non-finite numbers become strings."""
     fields = {f.name: _finite(getattr(event, f.name)) for f in dataclasses.fields(event)}
     return {"type": type(event).__name__, **fields}
+
+
+def _same(recorded: Event, event: Event) -> bool:
+    """Whether a run that would write `event` now wrote `recorded` then: times and paths may differ."""
+    return type(recorded) is type(event) and getattr(recorded, "subtask", "") == getattr(event, "subtask", "")
 
 
 def _parse(path: Path, number: int, line: bytes) -> Event | None:

@@ -22,9 +22,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("directory", type=Path, help="the product; it is copied, never changed")
     parser.add_argument("arguments", nargs="*", help="arguments for the program, after --")
     parser.add_argument("--entry", default="main.py", help="the file to start (default: %(default)s)")
-    parser.add_argument(
-        "--seconds", type=float, default=DEFAULT_LIMITS.wall_seconds, help="how long it may run"
-    )
+    parser.add_argument("--seconds", type=float, default=DEFAULT_LIMITS.wall_seconds, help="how long it may run")
     parser.add_argument(
         "--allow-unsandboxed",
         action="store_true",

@@ -147,9 +147,7 @@ def working_bwrap() -> str | Unavailable:
     reasons = []
     for bwrap in _candidates():
         with tempfile.TemporaryDirectory(prefix="sandbox-probe-") as directory:
-            command = confined(
-                bwrap, Path(directory), [sys.executable, "-I", "-c", ""], {}, os.geteuid() == 0
-            )
+            command = confined(bwrap, Path(directory), [sys.executable, "-I", "-c", ""], {}, os.geteuid() == 0)
             try:
                 probe = subprocess.run(
                     command, check=False, stdin=subprocess.DEVNULL, capture_output=True, timeout=30

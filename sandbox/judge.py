@@ -102,9 +102,7 @@ def _converse(
             display = True
         elif stdin is None and not typed and _wants_input(execution):
             typed = _EMPTY_LINES
-        elif (
-            typed is _EMPTY_LINES and execution.exit_code and _NO_NUMBER.search(_last_line(execution.stderr))
-        ):
+        elif typed is _EMPTY_LINES and execution.exit_code and _NO_NUMBER.search(_last_line(execution.stderr)):
             typed = _ONES
         else:
             return execution

@@ -27,6 +27,7 @@ class PolicyError(ValueError):
     def __init__(self, key: str, complaint: str) -> None:
         super().__init__(f"{key}: {complaint}")
         self.key = key
+        self.complaint = complaint
 
 
 @dataclass(frozen=True)

@@ -90,9 +90,7 @@ def _problem_of_kind(evidence: Evidence) -> Unavailable | None:
     if not evidence.tokens and not evidence.text.strip():
         return Unavailable("empty", "The answer is empty.")
     if not evidence.tokens or evidence.logprob_kind == "none":
-        return Unavailable(
-            "no_logprobs", "The engine gave no log-probs; ask it for them, or use one that can."
-        )
+        return Unavailable("no_logprobs", "The engine gave no log-probs; ask it for them, or use one that can.")
     if evidence.logprob_kind == "processed":
         return Unavailable(
             "processed",
@@ -116,9 +114,7 @@ def _zeros(tokens: Sequence[TokenEvidence]) -> Unavailable | None:
     if len(tokens) < ZERO_CHECK_FROM:
         return None
     zeros = [token for token in tokens if token.logprob >= 0.0]
-    bare = (
-        sum(not token.alternatives for token in zeros) if any(token.alternatives for token in tokens) else 0
-    )
+    bare = sum(not token.alternatives for token in zeros) if any(token.alternatives for token in tokens) else 0
     if len(zeros) <= ZERO_SHARE * len(tokens) and bare <= BARE_ZERO_SHARE * len(tokens):
         return None
     return Unavailable(

@@ -40,9 +40,7 @@ def cache_directory() -> Path:
         return Path(chosen).expanduser()
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches" / "ua-chatdev"
-    variable, fallback = (
-        ("LOCALAPPDATA", "AppData/Local") if os.name == "nt" else ("XDG_CACHE_HOME", ".cache")
-    )
+    variable, fallback = ("LOCALAPPDATA", "AppData/Local") if os.name == "nt" else ("XDG_CACHE_HOME", ".cache")
     return Path(os.environ.get(variable) or Path.home() / fallback) / "ua-chatdev"
 
 
@@ -129,9 +127,7 @@ def _verify(model: CatalogModel, partial: Path) -> None:
             digest.update(chunk)
     if digest.hexdigest() != model.sha256:
         partial.unlink()
-        raise SourceFailed(
-            f"the SHA-256 is {digest.hexdigest()}, not {model.sha256}; the bytes were discarded"
-        )
+        raise SourceFailed(f"the SHA-256 is {digest.hexdigest()}, not {model.sha256}; the bytes were discarded")
 
 
 def _hub_chunks(source: HubSource, model: CatalogModel, start: int) -> Iterator[bytes]:

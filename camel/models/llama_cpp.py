@@ -28,7 +28,7 @@ class LlamaCppModel:
     def __init__(self, path: Path, *, name: str | None = None, window: int = 16384, slots: int = 4) -> None:
         _require_gguf(path)
         try:
-            import xllamacpp  # type: ignore[import-untyped]
+            import xllamacpp
         except ImportError as error:
             raise ModelUnusable(
                 f"The embedded engine cannot be loaded ({error})", "Run pip install -r requirements.txt."
@@ -76,9 +76,7 @@ def _require_gguf(path: Path) -> None:
         with path.open("rb") as file:
             magic = file.read(4)
     except OSError as error:
-        raise ModelUnusable(
-            f"Cannot read {path}: {error.strerror}", "Correct the path in --model."
-        ) from error
+        raise ModelUnusable(f"Cannot read {path}: {error.strerror}", "Correct the path in --model.") from error
     if magic != b"GGUF":
         raise ModelUnusable(f"{path} is not a GGUF file", "Give --model a file that llama.cpp can load.")
 

@@ -53,8 +53,7 @@ def _tokens(choice: dict[str, Any]) -> tuple[Token, ...]:
             text=record["token"] if record.get("bytes") is None else decoder.decode(bytes(record["bytes"])),
             logprob=nats(record.get("logprob")),
             alternatives=tuple(
-                (_alternative(other), nats(other.get("logprob")))
-                for other in record.get("top_logprobs") or ()
+                (_alternative(other), nats(other.get("logprob"))) for other in record.get("top_logprobs") or ()
             ),
         )
         for record in records

@@ -95,9 +95,7 @@ class OpenAIModel:
             try:
                 reply = self._client.chat.completions.with_raw_response.create(**request)
             except openai.APIError as error:
-                if isinstance(error, openai.APIStatusError) and (
-                    better := self._learn(request, sampling, error)
-                ):
+                if isinstance(error, openai.APIStatusError) and (better := self._learn(request, sampling, error)):
                     sampling = better
                     continue
                 failures += 1
@@ -126,9 +124,7 @@ class OpenAIModel:
         kept = {key: value for key, value in request.items() if key not in self._refused}
         return {**kept, "extra_body": self._options}
 
-    def _learn(
-        self, request: dict[str, Any], sampling: Sampling, error: openai.APIStatusError
-    ) -> Sampling | None:
+    def _learn(self, request: dict[str, Any], sampling: Sampling, error: openai.APIStatusError) -> Sampling | None:
         """Return how to ask again after a refusal, or None where asking otherwise is of no use.
 
         Raises ContextOverflow when the prompt alone is too long.

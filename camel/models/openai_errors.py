@@ -65,9 +65,7 @@ def unusable(error: openai.APIError, name: str, url: str) -> ModelUnusable:
     """Return the error to end with: what is wrong with model `name` at `url`, and the remedy."""
     said = words(error).rstrip(".")
     if isinstance(error, openai.APITimeoutError):
-        return ModelUnusable(
-            f"The server at {url} did not answer in time", "Check that it is not overloaded."
-        )
+        return ModelUnusable(f"The server at {url} did not answer in time", "Check that it is not overloaded.")
     if not isinstance(error, openai.APIStatusError):
         reason = error.__cause__ or said
         return ModelUnusable(f"Cannot reach {url} ({reason})", "Start the server or correct --base-url.")

@@ -100,9 +100,7 @@ class ScriptedModel:
         return [self._replies[self._choose(prompt)] for _ in range(sampling.n)]
 
     def _choose(self, prompt: str) -> int:
-        matching = [
-            i for i, reply in enumerate(self._replies) if reply.match and re.search(reply.match, prompt)
-        ]
+        matching = [i for i, reply in enumerate(self._replies) if reply.match and re.search(reply.match, prompt)]
         ordered = [i for i, reply in enumerate(self._replies) if reply.match is None]
         unused = [i for i in (matching or ordered) if i not in self._used]
         if not unused and not matching:

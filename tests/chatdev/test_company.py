@@ -370,9 +370,7 @@ def test_a_broken_company_is_refused_on_the_right_line(root: Path, name: str) ->
         ),
     ],
 )
-def test_a_wrong_value_is_told_with_its_key(
-    root: Path, files: dict[str, Any], key: str, message: str
-) -> None:
+def test_a_wrong_value_is_told_with_its_key(root: Path, files: dict[str, Any], key: str, message: str) -> None:
     problems = problems_of(root, **files)
     assert problems[0].key == key
     assert message in problems[0].message

@@ -23,9 +23,7 @@ def test_what_was_written_is_read(value: Any, indent: int | None, ascii_only: bo
 
 
 @given(VALUES, st.data())
-def test_what_the_standard_library_refuses_is_refused_and_nothing_else(
-    value: Any, data: st.DataObject
-) -> None:
+def test_what_the_standard_library_refuses_is_refused_and_nothing_else(value: Any, data: st.DataObject) -> None:
     text = json.dumps(value, indent=1, ensure_ascii=False)
     place = data.draw(st.integers(0, len(text)))
     text = (

@@ -139,9 +139,7 @@ def test_a_second_block_without_a_header_takes_the_name_it_is_imported_by() -> N
 
 
 def test_a_second_block_nobody_imports_is_reported() -> None:
-    reply = parse_reply(
-        "main.py\n" + fenced(CODE) + "\nUse it so:\n" + fenced("def spare():\n    return 1\n")
-    )
+    reply = parse_reply("main.py\n" + fenced(CODE) + "\nUse it so:\n" + fenced("def spare():\n    return 1\n"))
     assert reply.files == {"main.py": CODE}
     assert reply.unnamed == ("def spare():\n    return 1\n",)
 
@@ -162,9 +160,7 @@ def test_blank_lines_stay() -> None:
 
 
 def test_a_fence_inside_a_docstring_does_not_end_the_file() -> None:
-    body = (
-        'def show():\n    """Example:\n\n```\nshow()\n```\n\n```python\nshow()\n```\n    """\n    return 1\n'
-    )
+    body = 'def show():\n    """Example:\n\n```\nshow()\n```\n\n```python\nshow()\n```\n    """\n    return 1\n'
     reply = parse_reply("main.py\n" + fenced(body) + "\nboard.py\n" + fenced(CODE))
     assert reply.files == {"main.py": body, "board.py": CODE}
 
@@ -233,9 +229,7 @@ def test_a_fence_that_is_itself_a_list_item() -> None:
 
 
 def test_windows_line_ends_are_normalised() -> None:
-    assert parse_reply("main.py\r\n```python\r\nx = 1\r\ny = 2\r\n```\r\n").files == {
-        "main.py": "x = 1\ny = 2\n"
-    }
+    assert parse_reply("main.py\r\n```python\r\nx = 1\r\ny = 2\r\n```\r\n").files == {"main.py": "x = 1\ny = 2\n"}
 
 
 def test_a_reply_cut_in_its_last_block() -> None:

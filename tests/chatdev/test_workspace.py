@@ -121,9 +121,7 @@ def test_text_that_utf8_cannot_store_is_refused_by_name(tmp_path: Path) -> None:
     assert on_disk(tmp_path) == set()
 
 
-def test_a_failing_disk_leaves_the_old_file_and_no_draft(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failing_disk_leaves_the_old_file_and_no_draft(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     workspace = Workspace(tmp_path)
     workspace.apply({"main.py": "old\n"})
 

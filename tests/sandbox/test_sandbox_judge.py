@@ -191,9 +191,7 @@ def test_python_without_tkinter_cannot_tell(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(importlib.util.find_spec("_tkinter") is None, reason="this Python has no tkinter")
 def test_tkinter_window_is_never_a_bug(tmp_path: Path) -> None:
-    verdict = judge(
-        tmp_path, "import tkinter\nroot = tkinter.Tk()\nprint('up')\nroot.mainloop()", limits=SHORT
-    )
+    verdict = judge(tmp_path, "import tkinter\nroot = tkinter.Tk()\nprint('up')\nroot.mainloop()", limits=SHORT)
     assert verdict.status == ("runs" if shutil.which("Xvfb") else "not_verifiable"), verdict
 
 

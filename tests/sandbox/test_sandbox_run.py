@@ -205,9 +205,7 @@ def test_orphan_grandchildren_end_at_the_deadline(tmp_path: Path) -> None:
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL], ids=["Ctrl-C", "killed"])
 def test_program_ends_with_its_caller(tmp_path: Path, ending: signal.Signals) -> None:
     source = HEARTBEAT + "time.sleep(60)"
-    caller = (
-        f"import sandbox, pathlib\nsandbox.run(pathlib.Path({str(tmp_path)!r}), ['python', '-c', {source!r}])"
-    )
+    caller = f"import sandbox, pathlib\nsandbox.run(pathlib.Path({str(tmp_path)!r}), ['python', '-c', {source!r}])"
     process = subprocess.Popen([sys.executable, "-c", caller], cwd=ROOT, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 10
     while not (tmp_path / "heartbeat").exists() and time.monotonic() < deadline:

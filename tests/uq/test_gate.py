@@ -157,9 +157,7 @@ def test_what_cannot_be_measured_stops_the_run_on_request() -> None:
         (Unavailable("too_long", "The question does not fit."), "no second answer"),
     ],
 )
-def test_a_doubtful_second_answer_never_replaces_the_first(
-    second: Answer | Unavailable, refusal: str
-) -> None:
+def test_a_doubtful_second_answer_never_replaces_the_first(second: Answer | Unavailable, refusal: str) -> None:
     answer, records = hand_on(Conversation(said("first", 0.9), [second]), Policy(cap=1))
     assert answer.text == "first"
     assert refusal in remedied(records)[0].refusal

@@ -36,9 +36,7 @@ def test_unavailable_is_neither_pass_nor_trigger_and_says_why() -> None:
     assert "not a number" in decision.reason
 
 
-@pytest.mark.parametrize(
-    "learnt", [{"model": "n"}, {"logprob_kind": "unknown"}, {"selection": "decision-v1"}]
-)
+@pytest.mark.parametrize("learnt", [{"model": "n"}, {"logprob_kind": "unknown"}, {"selection": "decision-v1"}])
 def test_a_threshold_learnt_on_something_else_is_not_applied(learnt: dict[str, str]) -> None:
     decision = decide(score(9.0), Threshold(0.1, "learnt", "Coding", **learnt))  # type: ignore[arg-type]
     assert decision.action == "unavailable"

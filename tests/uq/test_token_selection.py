@@ -66,9 +66,7 @@ def test_unknown_selection_names_those_there_are() -> None:
 
 
 def test_yes_share_joins_all_spellings() -> None:
-    token = Token(
-        " Yes", -0.5, ((" Yes", -0.5), ("yes", -3.0), (" NO", -2.0), ("No.", -3.0), (" maybe", -1.5))
-    )
+    token = Token(" Yes", -0.5, ((" Yes", -0.5), ("yes", -3.0), (" NO", -2.0), ("No.", -3.0), (" maybe", -1.5)))
     yes, no = 2.718281828**-0.5 + 2.718281828**-3, 2.718281828**-2 + 2.718281828**-3
     assert yes_share(token) == pytest.approx(yes / (yes + no))
 

@@ -1,0 +1,58 @@
+"""Imports of standard modules that a program uses and forgot: no reason to ask a model again."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import sys
+
+from chatdev.completeness import python_tree
+from chatdev.patching import first_line
+
+
+def with_missing_imports(source: str) -> tuple[str, tuple[str, ...]]:
+    """`source` with an import for each standard module it uses as `module.name` and never binds.
+
+    Returns the modules added as well. Source that does not parse comes back as it is.
+    """
+    tree = python_tree(source)
+    if tree is None:
+        return source, ()
+    used = {
+        node.value.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+    }
+    missing = sorted((used & sys.stdlib_module_names) - _bound(tree) - set(dir(builtins)))
+    if not missing:
+        return source, ()
+    lines = source.splitlines(keepends=True)
+    at = _first_statement(tree)
+    added = "".join(f"import {name}\n" for name in missing)
+    return "".join([*lines[:at], added, *lines[at:]]), tuple(missing)
+
+
+def _bound(tree: ast.Module) -> set[str]:
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            names.add(node.id)
+        elif isinstance(node, ast.arg):
+            names.add(node.arg)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            names.add(node.name)
+        elif isinstance(node, ast.alias):
+            names.add((node.asname or node.name).partition(".")[0])
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            names.add(node.name)
+    return names
+
+
+def _first_statement(tree: ast.Module) -> int:
+    """How many lines stand before the first statement that is neither docstring nor a __future__ import."""
+    for place, node in enumerate(tree.body):
+        docstring = place == 0 and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
+        if not docstring and not future:
+            return first_line(node)
+    return 0

@@ -1,0 +1,1 @@
+"""Looks at finished products from outside and measures what they are worth."""

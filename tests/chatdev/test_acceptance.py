@@ -1,0 +1,200 @@
+"""Acceptance runs: what is read out of a session, how it is run without a shell, and how it is judged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatdev.acceptance import MOST_RUNS, AcceptanceRun, execute_session, judge, parse_session, shown
+
+ECHO = "import sys\nprint(sys.argv[1:], repr(sys.stdin.read()))\n"
+
+
+def only(session: str) -> AcceptanceRun:
+    (run,) = parse_session(session)
+    return run
+
+
+def test_a_session_becomes_runs_with_what_must_be_seen() -> None:
+    first, second, third = parse_session(
+        "Here they are:\n```\n$ python main.py notes.txt add \"two words\"\n"
+        "$ python main.py notes.txt count\nwords: 2\n\nlines: 1\n```\nAnd:\n```\n$ python3 main.py notes.txt fly\nerror\n```\n"
+        "These are all."
+    )
+    assert first.arguments == ("notes.txt", "add", "two words")
+    assert first.expected == ()
+    assert second.expected == ("words: 2", "lines: 1")
+    assert third.arguments == ("notes.txt", "fly")
+    assert third.expected == ("error",), "the talk after the fence belongs to no run"
+    assert [run.expects_error for run in (first, second, third)] == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("line", "arguments"),
+    [
+        ("python main.py", ()),
+        ("python main.py ''", ("",)),
+        ("python main.py 'a b' c\\ d \"e'f\"", ("a b", "c d", "e'f")),
+        ('python main.py "a | b > c" "x; y" "p && q"', ("a | b > c", "x; y", "p && q")),
+        ("python main.py *.txt $HOME `id` $(id)", ("*.txt", "$HOME", "`id`", "$(id)")),
+        ("python main.py list  # shows all", ("list",)),
+    ],
+)
+def test_words_are_taken_apart_but_nothing_is_expanded(line: str, arguments: tuple[str, ...]) -> None:
+    assert only(f"$ {line}").arguments == arguments
+
+
+@pytest.mark.parametrize(
+    ("line", "stdin"),
+    [
+        ("printf 'add 2 3\\nquit\\n' | python main.py", "add 2 3\nquit\n"),
+        ('printf "a\\tb" | python main.py', "a\tb"),
+        ("printf 'a\\\\nb' | python main.py", "a\\nb"),
+        ("echo 'add 2 3' | python main.py", "add 2 3\n"),
+        ('echo -e "a\\nb" | python3 main.py', "a\nb\n"),
+        ("echo 'a | b' | python main.py", "a | b\n"),
+    ],
+)
+def test_what_is_piped_in_is_the_programs_input(line: str, stdin: str) -> None:
+    assert only(f"$ {line}\n5") == AcceptanceRun(line, (), stdin, {}, ("5",))
+
+
+def test_files_are_made_for_the_next_run_and_may_be_its_input() -> None:
+    first, second = parse_session(
+        "$ printf 'x,1\\ny,2\\n' > data/table.csv\n$ echo hi > ./note.txt\n$ python main.py data/table.csv\n"
+        "$ echo 7 > in.txt\n$ python main.py < in.txt\n7"
+    )
+    assert first.files == {"data/table.csv": "x,1\ny,2\n", "note.txt": "hi\n"}
+    assert (second.files, second.stdin, second.arguments) == ({"in.txt": "7\n"}, "7\n", ())
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "rm -rf /",
+        "cat notes.txt",
+        "python other.py",
+        "python -c 'import os'",
+        "python main.py list > out.txt",
+        "python main.py list >> out.txt",
+        "python main.py a && python main.py b",
+        "python main.py a || true",
+        "python main.py a ; rm x",
+        "python main.py list | grep x",
+        "cat f | python main.py",
+        "printf a | python main.py | sort",
+        "python main.py 'open quote",
+        "printf 'x' > /etc/passwd",
+        "printf 'x' > ../up.txt",
+        "printf 'x' > .",
+        "",
+    ],
+)
+def test_lines_that_are_no_run_are_left_out(line: str) -> None:
+    runs = parse_session(f"$ {line}\nnoise\n$ python main.py ok\nfine")
+    assert runs == (AcceptanceRun("python main.py ok", ("ok",), expected=("fine",)),)
+
+
+def test_a_session_is_short_and_repeats_nothing() -> None:
+    many = "\n".join(f"$ python main.py {number % 50}" for number in range(200))
+    runs = parse_session(many)
+    assert [run.arguments for run in runs] == [(str(number),) for number in range(MOST_RUNS)]
+
+
+@pytest.mark.parametrize("text", ["", "no session at all", "```\nadd 2 3\n```", "$", "$ "])
+def test_a_text_without_runs_gives_none(text: str) -> None:
+    assert parse_session(text) == ()
+
+
+def test_runs_are_shown_as_the_session_they_came_from() -> None:
+    session = "$ python main.py add 2 3\n5\n$ python main.py fly\nerror"
+    assert shown(parse_session(session)) == session
+    assert parse_session(shown(parse_session(session))) == parse_session(session)
+
+
+@pytest.fixture
+def product(tmp_path: Path) -> Path:
+    (tmp_path / "main.py").write_text(ECHO)
+    return tmp_path
+
+
+def execute(product: Path, session: str) -> list[dict[str, Any]]:
+    return execute_session(product, parse_session(session), isolated=True)
+
+
+def test_no_shell_ever_sees_a_line(product: Path) -> None:
+    outcome = execute(product, "$ echo '$(id)' | python main.py '$(touch pwned)' '*' '; touch pwned'")[0]
+    assert outcome["stdout"] == "['$(touch pwned)', '*', '; touch pwned'] '$(id)\\n'\n"
+    assert sorted(path.name for path in product.iterdir()) == ["main.py"]
+
+
+def test_runs_share_a_folder_which_is_not_the_product(product: Path) -> None:
+    (product / "main.py").write_text("import sys\nopen('log', 'a').write(sys.argv[1])\nprint(open('log').read())\n")
+    outcomes = execute(product, "$ python main.py a\n$ printf x > log\n$ python main.py b\n$ python main.py c")
+    assert [outcome["stdout"] for outcome in outcomes] == ["a\n", "xb\n", "xbc\n"]
+    assert not (product / "log").exists()
+
+
+def test_a_program_cannot_lead_a_prepared_file_out_of_the_sandbox(product: Path, tmp_path_factory: Any) -> None:
+    victim = tmp_path_factory.mktemp("victim") / "file"
+    (product / "main.py").write_text(
+        f"import os\nos.path.lexists('d') or os.symlink({str(victim)!r}, 'd')\n"
+        "os.path.lexists('e') or os.symlink('e', 'e')\nos.makedirs('f', exist_ok=True)\n"
+    )
+    session = "$ python main.py 1\n" + "".join(f"$ printf x > {name}\n" for name in ("d", "e", "f", "f/g"))
+    outcomes = execute(product, f"{session}$ python main.py 2")
+    assert [outcome["exit_code"] for outcome in outcomes] == [0, 0]
+    assert not victim.exists()
+
+
+def outcome(stdout: str = "", stderr: str = "", exit_code: int | None = 0, timed_out: bool = False) -> dict[str, Any]:
+    return {"stdout": stdout, "stderr": stderr, "exit_code": exit_code, "timed_out": timed_out}
+
+
+RUN = AcceptanceRun("python main.py sum", ("sum",), expected=("sum: 5",))
+ERROR_RUN = AcceptanceRun("python main.py fly", ("fly",), expected=("error",))
+
+
+@pytest.mark.parametrize(
+    ("run", "seen", "points", "fault", "difference"),
+    [
+        (RUN, outcome("sum: 5\n"), 2, "", ""),
+        (RUN, outcome("hello\n  SUM:   5 \nbye\n"), 2, "", ""),
+        (RUN, outcome("sum: 6\n"), 1, "", "must print 'sum: 5', but: 'sum: 6'"),
+        (RUN, outcome(""), 1, "", "must print 'sum: 5', but: prints nothing"),
+        (RUN, outcome("sum: 5\n", "no", 1), 0, "", "must work, but: 'sum: 5\\nno'"),
+        (RUN, outcome(exit_code=None), 0, "", "must work, but: prints nothing"),
+        (RUN, outcome("sum: 5", exit_code=None, timed_out=True), 0, "did not end", ""),
+        (ERROR_RUN, outcome(stderr="error: no such command", exit_code=1), 2, "", ""),
+        (ERROR_RUN, outcome("flying"), 0, "", "must end with an error message and exit code 1, but: 'flying'"),
+    ],
+)
+def test_a_run_is_judged_by_how_it_ends_and_what_it_shows(
+    run: AcceptanceRun, seen: dict[str, Any], points: int, fault: str, difference: str
+) -> None:
+    result = judge(run, seen)
+    assert (result.points, result.fault, result.difference) == (points, fault, difference)
+
+
+def test_a_traceback_is_a_fault_even_where_an_error_is_expected() -> None:
+    crash = "Traceback (most recent call last):\n  File \"main.py\", line 1\nKeyError: 'fly'\n"
+    result = judge(ERROR_RUN, outcome(stderr=crash, exit_code=1))
+    assert (result.points, result.fault) == (0, crash.strip())
+
+
+def test_a_program_that_asks_questions_nobody_answers_is_told_so() -> None:
+    crash = "Traceback (most recent call last):\nEOFError: EOF when reading a line\n"
+    assert judge(RUN, outcome(stderr=crash, exit_code=1)).fault == "asks with input(), which nobody answers"
+
+
+def test_lines_must_appear_in_the_order_they_were_written_down() -> None:
+    run = AcceptanceRun("python main.py list", ("list",), expected=("b", "a"))
+    assert judge(run, outcome("b\nx\na\n")).points == 2
+    assert judge(run, outcome("a\nb\n")).difference == "must print 'a', but: 'a\\nb'"
+
+
+def test_a_line_the_program_must_print_about_an_error_is_no_failed_run() -> None:
+    run = only("$ printf 'fly\\nadd 1 1\\n' | python main.py\nerror\n2")
+    assert not run.expects_error, "a program that reads lines goes on after a wrong one"

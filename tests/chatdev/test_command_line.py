@@ -1,0 +1,178 @@
+"""How a task says that its program is called, and the frame of code that comes of it, by running the frame."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatdev.command_line import frame, read_command_line
+
+TASKS = Path(__file__).parents[3] / "shared" / "data" / "behaviour" / "dev.json"
+
+LIST = (
+    "Run it as `python main.py FILE COMMAND ...`. `add TEXT [PRIORITY]` adds a task (normal if left out). "
+    "`list` prints lines marked `x`. `list all` prints all, `sum BASE NUMBER ...` adds. "
+    "It prints `done`, like `total N`."
+)
+
+
+def called(task: str, *args: str, stdin: str = "", monkeypatch: pytest.MonkeyPatch | None = None) -> dict[str, Any]:
+    """What the frame has taken apart where the work is to be done; empty where it never gets there."""
+    line = read_command_line(task)
+    assert line is not None
+    seen: list[dict[str, Any]] = []
+    source = "\n".join(
+        text.replace("...", "SEEN(dict(locals()))") if text.strip() == "..." else text
+        for text in frame(line).splitlines()
+    )
+    namespace: dict[str, Any] = {"__name__": "product", "SEEN": seen.append}
+    exec(compile(source, "main.py", "exec"), namespace)
+    if monkeypatch:
+        monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
+    namespace["run"](list(args))
+    return seen[-1] if seen else {}
+
+
+def run_script(task: str, *args: str, monkeypatch: pytest.MonkeyPatch) -> int:
+    line = read_command_line(task)
+    assert line is not None
+    monkeypatch.setattr(sys, "argv", ["main.py", *args])
+    try:
+        exec(compile(frame(line), "main.py", "exec"), {"__name__": "__main__"})
+    except SystemExit as ending:
+        return int(ending.code or 0)
+    return 0
+
+
+def test_usage_has_a_line_for_each_command_as_the_task_writes_it() -> None:
+    line = read_command_line(LIST)
+    assert line is not None
+    assert line.usage().splitlines() == [
+        "python main.py FILE add TEXT [PRIORITY]",
+        "python main.py FILE list / list all",
+        "python main.py FILE sum BASE NUMBER ...",
+    ]
+
+
+def test_arguments_are_unpacked_in_the_order_of_the_task() -> None:
+    seen = called(LIST, "jobs.json", "add", "Buy milk", "high")
+    assert (seen["file_"], seen["command"], seen["text"], seen["priority"]) == (
+        "jobs.json",
+        "add",
+        "Buy milk",
+        "high",
+    )
+
+
+def test_what_is_left_out_is_what_the_task_says_it_is_then() -> None:
+    assert called(LIST, "jobs.json", "add", "Buy milk")["priority"] == "normal"
+    assert called(LIST, "jobs.json", "list")["option"] == ""
+    assert called(LIST, "jobs.json", "list", "all")["option"] == "all"
+
+
+def test_dots_stand_for_more_of_the_same() -> None:
+    seen = called(LIST, "f", "sum", "16", "ff", "1", "a")
+    assert (seen["base"], seen["numbers"]) == ("16", ["ff", "1", "a"])
+    twice = called("`python main.py sum BASE NUMBER NUMBER ...` adds.", "sum", "2", "1", "10")
+    assert (twice["base"], twice["numbers"]) == ("2", ["1", "10"])
+
+
+@pytest.mark.parametrize("args", [(), ("f",), ("f", "fly"), ("f", "add"), ("f", "sum")])
+def test_wrong_calls_end_with_a_message_and_exit_code_1(
+    args: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_script(LIST, *args, monkeypatch=monkeypatch) == 1
+    assert capsys.readouterr().err.startswith("error: ")
+
+
+def test_a_right_call_of_the_bare_frame_ends_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run_script(LIST, "f", "add", "x", monkeypatch=monkeypatch) == 0
+
+
+def test_without_commands_the_arguments_stand_alone() -> None:
+    task = "`python main.py WORD [LIVES]` gets the word and the lives (default 6); it prints `won`."
+    assert called(task, "banana") == {"args": ["banana"], "word": "banana", "lives": "6"}
+    assert called(task, "banana", "9")["lives"] == "9"
+
+
+def test_the_first_command_may_stand_in_the_call_itself() -> None:
+    task = "`python main.py convert AMOUNT FROM TO` prints a line like `1 EUR`. `list` lists."
+    seen = called(task, "convert", "1", "EUR", "USD")
+    assert (seen["amount"], seen["from_"], seen["to"]) == ("1", "EUR", "USD")
+    assert called(task, "list")["command"] == "list"
+
+
+def test_options_are_taken_out_wherever_they_stand() -> None:
+    task = 'Run `python main.py show FILE`. With `--level LEVEL` and `--since "DATE TIME"` or `--brief` it shows less.'
+    seen = called(task, "--since", "2024 1", "show", "--brief", "a.log", "--level", "high")
+    assert (seen["file_"], seen["since"], seen["level"], seen["brief"]) == ("a.log", "2024 1", "high", True)
+    bare = called(task, "show", "a.log")
+    assert (bare["since"], bare["level"], bare["brief"]) == (None, None, False)
+
+
+def test_an_option_without_its_value_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    task = "Run `python main.py show FILE`; `--level LEVEL` filters."
+    assert run_script(task, "show", "f", "--level", monkeypatch=monkeypatch) == 1
+
+
+def test_commands_on_standard_input_are_read_line_by_line_and_errors_do_not_end_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    task = "`python main.py` reads commands from standard input. `add NAME PRICE` adds, `low LIMIT` prints."
+    seen = called(task, stdin="fly\n\nadd bolt\nadd bolt 2\nlow 3\n", monkeypatch=monkeypatch)
+    assert (seen["name"], seen["price"], seen["limit"]) == ("bolt", "2", "3")
+    assert capsys.readouterr().out.splitlines() == ["error: unknown command: fly", "error: list index out of range"]
+    line = read_command_line(task)
+    assert line is not None
+    assert line.usage() == "add NAME PRICE\nlow LIMIT"
+
+
+@pytest.mark.parametrize("name", ["FILE", "COMMAND", "REST", "ARGS", "FROM", "CLASS", "LEN", "SYS", "A-B", "N1"])
+def test_a_placeholder_may_be_named_like_a_word_of_python(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = called(f"`python main.py go FIRST {name} [LAST]`; `go` goes.", "go", "1", "2", "3")
+    assert (seen["first"], seen["last"]) == ("1", "3")
+    assert "2" in seen.values()
+    from_input = f"`python main.py` reads standard input: `go {name} [LAST]`."
+    assert called(from_input, stdin="go 2\ngo 2 3", monkeypatch=monkeypatch)["last"] == "3"
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        "",
+        "Develop a basic Gomoku game.",
+        "A list with `add TEXT` and `list`.",
+        "It prints `x` for a cross, ` ` for an empty cell and `` for nothing.",
+        "See `python other.py FILE`.",
+    ],
+)
+def test_a_task_that_does_not_say_how_it_is_called_gives_no_command_line(task: str) -> None:
+    assert read_command_line(task) is None
+
+
+def test_blank_snippets_in_a_task_do_no_harm() -> None:
+    assert called("`python main.py CELL` prints ` ` for an empty cell and `\t` for none.", "a1")["cell"] == "a1"
+
+
+@pytest.mark.skipif(not TASKS.is_file(), reason="the behaviour tasks are not here")
+def test_every_behaviour_task_gives_a_frame_that_compiles_and_names_what_is_in_its_call() -> None:
+    tasks = json.loads(TASKS.read_text("utf-8"))
+    for task in tasks:
+        line = read_command_line(task["task"])
+        assert line is not None, task["name"]
+        compile(frame(line), task["name"], "exec")
+        words = {command.word for command in line.commands}
+        used = {
+            argument
+            for check in task["checks"]
+            for step in check["steps"]
+            if "nonzero" != step.get("exit")
+            for argument in step.get("args", [])[:2]
+        }
+        if words and not line.from_lines:
+            assert used & words, f"{task['name']}: {words} are not what the checks call"
