@@ -28,7 +28,9 @@ _KEEPS_JSON = re.compile(
 )
 _REST = "..."
 _LEAVING = ("quit", "exit", "stop")
-_TAKEN = ("file", "command", "rest", "args", "len", "sys")  # names with a meaning in the frame
+_TAKEN = frozenset(
+    ["command", "rest", "args", "state", "words", "line", "len", "load", "save", "json", "os", "sys"]
+)  # mean something in the frame
 # "(normal if left out)", "(default 6)", "5 by default": said within a sentence or two of the notation.
 _DEFAULT = re.compile(r"\((?:default:? )?`?([\w.]+)`?(?: (?:if|when) (?:left out|omitted|missing)| by default)?\)")
 
@@ -140,6 +142,7 @@ def frame(line: CommandLine) -> str:
     """Python code that takes the arguments apart as `line` says: a function a command, its body still `...`."""
     shared = [_variable(argument.name) for argument in line.leading] if line.commands else []
     shared = ["state", *shared] if line.from_lines else shared
+    hinted = [f"{name}: {'dict' if name == 'state' else 'str'}" for name in shared]
     values = [_variable(option.name.lstrip("-")) for option in line.options]
     commands = line.commands or (Command("program", line.leading, "", is_all=True),)
     parts = [_STORE] if line.keeps_json else []
@@ -147,7 +150,7 @@ def frame(line: CommandLine) -> str:
     for command in commands:
         if line.from_lines and command.word in _LEAVING:
             continue
-        parameters = [*shared, *(_plural(argument) for argument in command.arguments), *values]
+        parameters = _distinct([*shared, *(_plural(argument) for argument in command.arguments), *values])
         notation = f"  # {command.notation}" if command.notation else ""
         parts.append(f"def {_function(command)}({', '.join(parameters)}):{notation}\n    ...\n")
     body = [f"{name} = {_taken(option)}" for name, option in zip(values, line.options, strict=True)]
@@ -241,13 +244,27 @@ def _taken(option: Option) -> str:
     return f"take_{'option' if option.takes_value else 'flag'}(args, {option.name!r})"
 
 
-def _plural(argument: Argument) -> str:
-    return _variable(argument.name) + "s" * argument.many
+def _hinted(argument: Argument) -> str:
+    """The parameter with its type: what comes from the command line is text, and code had better know."""
+    name = _variable(argument.name)
+    return f"{name}s: list[str]" if argument.many else f"{name}: str"
+
+
+def _option_hinted(option: Option) -> str:
+    return f"{_variable(option.name.lstrip('-'))}: {'str | None' if option.takes_value else 'bool'}"
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """The names, of equal ones all but the first with a number: a function has no parameter twice."""
+    return [
+        f"{name}{names[:place].count(name) + 1}" if name in names[:place] else name
+        for place, name in enumerate(names)
+    ]
 
 
 def _variable(placeholder: str) -> str:
     name = re.sub(r"\W", "_", placeholder.lower())
-    return f"{name}_" if keyword.iskeyword(name) or name in ("command", "rest", "args", "state") else name
+    return f"{name}_" if keyword.iskeyword(name) or name in _TAKEN else name
 
 
 _LINES = (
@@ -297,8 +314,6 @@ _HELPERS = {
 _TOP = """import json
 import os
 import sys
-
-# Every parameter is text: convert it with int() or float() where a number is meant.
 
 
 """

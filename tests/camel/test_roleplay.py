@@ -112,7 +112,9 @@ def test_decoration_around_a_conclusion_is_forgiven(text: str) -> None:
     assert conclusion_of(text) == "Python"
 
 
-@pytest.mark.parametrize("text", ["", "  \n", "Python", "<INFO> Python\nWhat do you think?", "end with <INFO>", "INFO x"])
+@pytest.mark.parametrize(
+    "text", ["", "  \n", "Python", "<INFO> Python\nWhat do you think?", "end with <INFO>", "INFO x"]
+)
 def test_other_texts_settle_nothing(text: str) -> None:
     assert not concludes(text)
 

@@ -176,7 +176,9 @@ def script_file(path: Path, replies: Script) -> str:
     entries = []
     for phase, said in replies.items():
         for reply in [said] if isinstance(said, str | Reply) else said:
-            entry: dict[str, Any] = {"text": reply} if isinstance(reply, str) else {"text": reply.text, "u": reply.u}
+            entry: dict[str, Any] = (
+                {"text": reply} if isinstance(reply, str) else {"text": reply.text, "u": reply.u}
+            )
             if phase != "ELSE":
                 entry["match"] = rf"^\[{phase}\]"
             entries.append(entry)

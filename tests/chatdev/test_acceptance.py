@@ -19,8 +19,9 @@ def only(session: str) -> AcceptanceRun:
 
 def test_a_session_becomes_runs_with_what_must_be_seen() -> None:
     first, second, third = parse_session(
-        "Here they are:\n```\n$ python main.py notes.txt add \"two words\"\n"
-        "$ python main.py notes.txt count\nwords: 2\n\nlines: 1\n```\nAnd:\n```\n$ python3 main.py notes.txt fly\nerror\n```\n"
+        'Here they are:\n```\n$ python main.py notes.txt add "two words"\n'
+        "$ python main.py notes.txt count\nwords: 2\n\nlines: 1\n```\n"
+        "And:\n```\n$ python3 main.py notes.txt fly\nerror\n```\n"
         "These are all."
     )
     assert first.arguments == ("notes.txt", "add", "two words")
@@ -131,7 +132,9 @@ def test_no_shell_ever_sees_a_line(product: Path) -> None:
 
 
 def test_runs_share_a_folder_which_is_not_the_product(product: Path) -> None:
-    (product / "main.py").write_text("import sys\nopen('log', 'a').write(sys.argv[1])\nprint(open('log').read())\n")
+    (product / "main.py").write_text(
+        "import sys\nopen('log', 'a').write(sys.argv[1])\nprint(open('log').read())\n"
+    )
     outcomes = execute(product, "$ python main.py a\n$ printf x > log\n$ python main.py b\n$ python main.py c")
     assert [outcome["stdout"] for outcome in outcomes] == ["a\n", "xb\n", "xbc\n"]
     assert not (product / "log").exists()
@@ -149,7 +152,9 @@ def test_a_program_cannot_lead_a_prepared_file_out_of_the_sandbox(product: Path,
     assert not victim.exists()
 
 
-def outcome(stdout: str = "", stderr: str = "", exit_code: int | None = 0, timed_out: bool = False) -> dict[str, Any]:
+def outcome(
+    stdout: str = "", stderr: str = "", exit_code: int | None = 0, timed_out: bool = False
+) -> dict[str, Any]:
     return {"stdout": stdout, "stderr": stderr, "exit_code": exit_code, "timed_out": timed_out}
 
 

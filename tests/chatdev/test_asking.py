@@ -119,7 +119,11 @@ OPEN = "main.py\n```python\nimport sys\nx = 1\n"
         (OPEN, "```\n\nutil.py\n```python\nz = 3\n```\n", f"{OPEN}```\n\nutil.py\n```python\nz = 3\n```\n"),
         (OPEN.rstrip(), "```\n", f"{OPEN}```\n"),
         (f"{OPEN}```\n", "```python\nz = 3\n```\n", f"{OPEN}```\n```python\nz = 3\n```\n"),
-        ("def total(values):\n    return su", "    return sum(values)\n", "def total(values):\n    return sum(values)\n"),
+        (
+            "def total(values):\n    return su",
+            "    return sum(values)\n",
+            "def total(values):\n    return sum(values)\n",
+        ),
         ("total = a + b", "\nprint(a + b)", "total = a + b\nprint(a + b)"),
         ("abc", "c", "abcc"),
     ],

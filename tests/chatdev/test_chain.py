@@ -31,7 +31,9 @@ def subtasks(played: Any) -> list[str]:
 
 
 def test_a_good_first_answer_costs_the_calls_of_chatdev(play: Play, tools: Tools) -> None:
-    played = play(tools.WHOLE_CHAIN, {**DESIGN, **DOCUMENTS, "Coding": GOOD, "CodeReviewComment": "<INFO> Finished"})
+    played = play(
+        tools.WHOLE_CHAIN, {**DESIGN, **DOCUMENTS, "Coding": GOOD, "CodeReviewComment": "<INFO> Finished"}
+    )
     assert played.talker.phases == [
         "DemandAnalysis",
         "LanguageChoose",
@@ -45,7 +47,9 @@ def test_a_good_first_answer_costs_the_calls_of_chatdev(play: Play, tools: Tools
     assert (played.folder / "product" / "manual.md").read_text() == "# Manual\n\nRun it.\n"
 
 
-def test_a_model_that_never_concludes_is_asked_to_the_last_turn_and_reflected_upon(play: Play, tools: Tools) -> None:
+def test_a_model_that_never_concludes_is_asked_to_the_last_turn_and_reflected_upon(
+    play: Play, tools: Tools
+) -> None:
     script = {
         "DemandAnalysis": ["A game?", "Hm.", "An app?", "Hm."],
         "LanguageChoose": "<INFO> Rust",
@@ -96,7 +100,11 @@ def test_the_test_loop_costs_nothing_where_nothing_is_wrong(play: Play, tools: T
 
 
 def test_the_test_loop_hands_on_what_went_wrong_and_ends_when_it_is_right(play: Play, tools: Tools) -> None:
-    script = {"Coding": CRASHES, "TestErrorSummary": "it exits", "TestModification": [CRASHES, GOOD, "never asked"]}
+    script = {
+        "Coding": CRASHES,
+        "TestErrorSummary": "it exits",
+        "TestModification": [CRASHES, GOOD, "never asked"],
+    }
     played = play(["Coding", tools.TEST], script)
     assert played.talker.phases[1:] == ["TestErrorSummary", "TestModification"] * 2
     assert "ended with exit code 1: no" in played.talker.prompts[1]
@@ -139,7 +147,11 @@ def test_of_two_programs_that_both_fail_the_better_is_kept(play: Play, tools: To
 
 
 def test_a_fix_that_fixes_nothing_is_taken_back_and_the_next_is_bolder(play: Play, tools: Tools) -> None:
-    script = {"Coding": CRASHES, "TestErrorSummary": "x", "TestModification": [python("raise SystemExit(3)"), GOOD]}
+    script = {
+        "Coding": CRASHES,
+        "TestErrorSummary": "x",
+        "TestModification": [python("raise SystemExit(3)"), GOOD],
+    }
     played = play(["Coding", tools.TEST], script)
     assert [event.reason for event in played.events(RolledBack)] == ["it did not make the product better"]
     fixes = [
@@ -184,7 +196,9 @@ def test_unfinished_files_are_completed_one_after_the_other(play: Play, tools: T
 
 
 def test_a_file_that_stays_unfinished_is_given_up_after_five_attempts(play: Play, tools: Tools) -> None:
-    played = play(["Coding", tools.COMPLETION, "Manual"], {**DOCUMENTS, "Coding": python(STUB), "CodeComplete": python(STUB)})
+    played = play(
+        ["Coding", tools.COMPLETION, "Manual"], {**DOCUMENTS, "Coding": python(STUB), "CodeComplete": python(STUB)}
+    )
     assert played.talker.phases == ["Coding", *["CodeComplete"] * 5, "Manual"]
 
 
@@ -250,14 +264,17 @@ def test_a_model_that_says_the_same_line_for_ever_is_cut_off_and_survived(play: 
 
 
 def test_a_phase_that_only_the_users_company_knows_is_played_and_its_conclusion_may_be_used(play: Play) -> None:
-    played = play(["Slogan", "Advert"], {"Slogan": "Think.\n<INFO> Lists for all", "Advert": "Buy it"}, task="a list")
+    played = play(
+        ["Slogan", "Advert"], {"Slogan": "Think.\n<INFO> Lists for all", "Advert": "Buy it"}, task="a list"
+    )
     assert played.talker.prompts == ["[Slogan] for a list", "[Advert] with the slogan Lists for all"]
     assert played.environment.conclusions == {"Slogan": "Lists for all", "Advert": "Buy it"}
 
 
 def test_names_that_lead_out_of_the_product_are_refused_and_noted(play: Play) -> None:
     bad = "\n".join(
-        f"{name}\n```python\nx = 1\n```\n" for name in ("../up.py", "/tmp/absolute.py", "meta.txt", "pkg/../../out.py")
+        f"{name}\n```python\nx = 1\n```\n"
+        for name in ("../up.py", "/tmp/absolute.py", "meta.txt", "pkg/../../out.py")
     )
     played = play(["Coding"], {"Coding": f"{bad}\n{GOOD}"})
     notes = [event.note for event in played.events(Noted)]

@@ -68,7 +68,9 @@ def test_a_stub_is_missing_although_the_program_runs(tmp_path: Path, journal: Jo
     assert verdict.report() == "main.py, line 1: the function has no implementation"
 
 
-def test_acceptance_runs_decide_whether_it_passes_but_not_whether_it_works(tmp_path: Path, journal: Journal) -> None:
+def test_acceptance_runs_decide_whether_it_passes_but_not_whether_it_works(
+    tmp_path: Path, journal: Journal
+) -> None:
     verdict = checked(tmp_path, journal, "print(6)\n", session=True)
     assert (verdict.works, verdict.passed, verdict.points) == (True, False, 1)
     assert "$ python main.py 2 3\nmust print '5', but: '6'" in verdict.report()

@@ -21,21 +21,28 @@ LIST = (
 )
 
 
-def called(task: str, *args: str, stdin: str = "", monkeypatch: pytest.MonkeyPatch | None = None) -> dict[str, Any]:
-    """What the frame has taken apart where the work is to be done; empty where it never gets there."""
+def called(
+    task: str, *args: str, stdin: str = "", monkeypatch: pytest.MonkeyPatch | None = None
+) -> dict[str, Any]:
+    """What the frame hands to the code that is to be written, by name, of all calls; `()` is the last function."""
     line = read_command_line(task)
     assert line is not None
-    seen: list[dict[str, Any]] = []
+    seen: dict[str, Any] = {}
+
+    def see(given: dict[str, Any]) -> None:
+        seen.update({name.rstrip("_"): value for name, value in given.items()})
+        seen["()"] = sys._getframe(1).f_code.co_name.removeprefix("do_")
+
     source = "\n".join(
-        text.replace("...", "SEEN(dict(locals()))") if text.strip() == "..." else text
+        text.replace("...", "SEE(dict(locals()))") if text.strip() == "..." else text
         for text in frame(line).splitlines()
     )
-    namespace: dict[str, Any] = {"__name__": "product", "SEEN": seen.append}
+    namespace: dict[str, Any] = {"__name__": "product", "SEE": see}
     exec(compile(source, "main.py", "exec"), namespace)
     if monkeypatch:
         monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
     namespace["run"](list(args))
-    return seen[-1] if seen else {}
+    return seen
 
 
 def run_script(task: str, *args: str, monkeypatch: pytest.MonkeyPatch) -> int:
@@ -61,12 +68,7 @@ def test_usage_has_a_line_for_each_command_as_the_task_writes_it() -> None:
 
 def test_arguments_are_unpacked_in_the_order_of_the_task() -> None:
     seen = called(LIST, "jobs.json", "add", "Buy milk", "high")
-    assert (seen["file_"], seen["command"], seen["text"], seen["priority"]) == (
-        "jobs.json",
-        "add",
-        "Buy milk",
-        "high",
-    )
+    assert seen == {"file": "jobs.json", "text": "Buy milk", "priority": "high", "()": "add"}
 
 
 def test_what_is_left_out_is_what_the_task_says_it_is_then() -> None:
@@ -96,21 +98,24 @@ def test_a_right_call_of_the_bare_frame_ends_well(monkeypatch: pytest.MonkeyPatc
 
 def test_without_commands_the_arguments_stand_alone() -> None:
     task = "`python main.py WORD [LIVES]` gets the word and the lives (default 6); it prints `won`."
-    assert called(task, "banana") == {"args": ["banana"], "word": "banana", "lives": "6"}
+    seen = called(task, "banana")
+    assert (seen["word"], seen["lives"]) == ("banana", "6")
     assert called(task, "banana", "9")["lives"] == "9"
 
 
 def test_the_first_command_may_stand_in_the_call_itself() -> None:
     task = "`python main.py convert AMOUNT FROM TO` prints a line like `1 EUR`. `list` lists."
     seen = called(task, "convert", "1", "EUR", "USD")
-    assert (seen["amount"], seen["from_"], seen["to"]) == ("1", "EUR", "USD")
-    assert called(task, "list")["command"] == "list"
+    assert (seen["amount"], seen["from"], seen["to"]) == ("1", "EUR", "USD")
+    assert called(task, "list")["()"] == "list"
 
 
 def test_options_are_taken_out_wherever_they_stand() -> None:
-    task = 'Run `python main.py show FILE`. With `--level LEVEL` and `--since "DATE TIME"` or `--brief` it shows less.'
+    task = (
+        'Run `python main.py show FILE`; `--level LEVEL`, `--since "DATE TIME"` and `--brief` make it show less.'
+    )
     seen = called(task, "--since", "2024 1", "show", "--brief", "a.log", "--level", "high")
-    assert (seen["file_"], seen["since"], seen["level"], seen["brief"]) == ("a.log", "2024 1", "high", True)
+    assert (seen["file"], seen["since"], seen["level"], seen["brief"]) == ("a.log", "2024 1", "high", True)
     bare = called(task, "show", "a.log")
     assert (bare["since"], bare["level"], bare["brief"]) == (None, None, False)
 
@@ -126,19 +131,33 @@ def test_commands_on_standard_input_are_read_line_by_line_and_errors_do_not_end_
     task = "`python main.py` reads commands from standard input. `add NAME PRICE` adds, `low LIMIT` prints."
     seen = called(task, stdin="fly\n\nadd bolt\nadd bolt 2\nlow 3\n", monkeypatch=monkeypatch)
     assert (seen["name"], seen["price"], seen["limit"]) == ("bolt", "2", "3")
-    assert capsys.readouterr().out.splitlines() == ["error: unknown command: fly", "error: list index out of range"]
+    assert capsys.readouterr().out.splitlines() == [
+        "error: unknown command: fly",
+        "error: list index out of range",
+    ]
     line = read_command_line(task)
     assert line is not None
     assert line.usage() == "add NAME PRICE\nlow LIMIT"
 
 
-@pytest.mark.parametrize("name", ["FILE", "COMMAND", "REST", "ARGS", "FROM", "CLASS", "LEN", "SYS", "A-B", "N1"])
-def test_a_placeholder_may_be_named_like_a_word_of_python(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "name",
+    ["FILE", "REST", "ARGS", "FROM", "CLASS", "LEN", "SYS", "JSON", "LINE", "WORDS", "A-B", "N1", "STATE", "RUN"],
+)
+def test_a_placeholder_may_be_named_like_a_word_of_the_frame(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = called(f"`python main.py go FIRST {name} [LAST]`; `go` goes.", "go", "1", "2", "3")
     assert (seen["first"], seen["last"]) == ("1", "3")
     assert "2" in seen.values()
+    leading = called(f"`python main.py {name} COMMAND`; `go [LAST]` goes.", "2", "go", "3")
+    assert leading["last"] == "3"
     from_input = f"`python main.py` reads standard input: `go {name} [LAST]`."
     assert called(from_input, stdin="go 2\ngo 2 3", monkeypatch=monkeypatch)["last"] == "3"
+
+
+def test_a_name_may_stand_for_two_things() -> None:
+    task = "`python main.py FILE COMMAND`: `copy FILE` copies, `log LEVEL` logs; `--level LEVEL` filters."
+    assert list(called(task, "a", "copy", "b").values())[:2] == ["a", "b"]
+    assert list(called(task, "a", "log", "high", "--level", "low").values())[:3] == ["a", "high", "low"]
 
 
 @pytest.mark.parametrize(
@@ -166,12 +185,13 @@ def test_every_behaviour_task_gives_a_frame_that_compiles_and_names_what_is_in_i
         line = read_command_line(task["task"])
         assert line is not None, task["name"]
         compile(frame(line), task["name"], "exec")
+        assert "..." in frame(line)
         words = {command.word for command in line.commands}
         used = {
             argument
             for check in task["checks"]
             for step in check["steps"]
-            if "nonzero" != step.get("exit")
+            if step.get("exit") != "nonzero"
             for argument in step.get("args", [])[:2]
         }
         if words and not line.from_lines:

@@ -30,7 +30,9 @@ def test_a_decision_is_a_word_or_two(text: str, wanted: str) -> None:
     assert conclusions.decision(text) == wanted
 
 
-@pytest.mark.parametrize("text", ["<INFO> Finished", "Finished.", "All good.\n<INFO> Finished", "**Finish**", "finished"])
+@pytest.mark.parametrize(
+    "text", ["<INFO> Finished", "Finished.", "All good.\n<INFO> Finished", "**Finish**", "finished"]
+)
 def test_a_reviewer_who_is_satisfied_ends_the_review(text: str) -> None:
     assert conclusions.review_finished(text)
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+import sandbox
 from camel.models.scripted import Reply
 from chatdev.cli import main
 from chatdev.company import PROJECT
@@ -131,13 +132,31 @@ def cut_copy(finished: Path, target: Path, events: int, later_files: bool) -> Pa
     return target
 
 
-@pytest.mark.parametrize("later_files", [True, False], ids=["files written ahead", "files lost"])
+@pytest.fixture
+def quick_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Executes each program once: what is tested here is how often a run may be resumed."""
+    verdicts: dict[tuple[bytes, ...], sandbox.Verdict] = {}
+    really_run = sandbox.run_program
+
+    def run_program(directory: Path, *, isolated: bool) -> sandbox.Verdict:
+        program = tuple(path.read_bytes() for path in sorted(directory.rglob("*.py")))
+        if program not in verdicts:
+            verdicts[program] = really_run(directory, isolated=isolated)
+        return verdicts[program]
+
+    monkeypatch.setattr(sandbox, "run_program", run_program)
+
+
+@pytest.mark.usefixtures("quick_sandbox")
+@pytest.mark.parametrize(
+    ("later_files", "step"), [(True, 1), (False, 3)], ids=["files written ahead", "files lost"]
+)
 def test_a_run_cut_off_after_any_event_ends_like_one_that_was_not(
-    finished: Path, tmp_path: Path, later_files: bool
+    finished: Path, tmp_path: Path, later_files: bool, step: int
 ) -> None:
     count = len((finished / "journal.jsonl").read_bytes().splitlines())
     assert count > 30
-    for events in range(1, count):
+    for events in range(1, count, step):
         folder = cut_copy(finished, tmp_path / str(events), events, later_files)
         assert main(["--resume", str(folder)]) == 0, f"cut after {events}"
         assert files_of(folder) == files_of(finished), f"cut after {events}"
@@ -321,7 +340,10 @@ def test_an_interrupt_ends_the_program_under_test_too(tools: Tools, tmp_path: Pa
         assert time.monotonic() < deadline, children
         time.sleep(0.02)
     (folder,) = warehouse.iterdir()
-    assert [type(event).__name__ for event in read(folder / "journal.jsonl")][-2:] == ["FilesChanged", "Interrupted"]
+    assert [type(event).__name__ for event in read(folder / "journal.jsonl")][-2:] == [
+        "FilesChanged",
+        "Interrupted",
+    ]
 
 
 def test_a_resumed_run_keeps_the_order_of_the_whole_journal(finished: Path, tmp_path: Path) -> None:

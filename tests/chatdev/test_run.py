@@ -199,7 +199,9 @@ def test_a_chain_without_code_is_exit_code_4(command: Command, capsys: pytest.Ca
 
 
 @pytest.mark.parametrize(("mode", "measured", "gated"), [("on", 6, 6), ("observe", 6, 6), ("off", 0, 0)])
-def test_uncertainty_is_measured_where_it_is_wanted(command: Command, mode: str, measured: int, gated: int) -> None:
+def test_uncertainty_is_measured_where_it_is_wanted(
+    command: Command, mode: str, measured: int, gated: int
+) -> None:
     assert command("--uq", mode) == 0
     events = read(command.product / "journal.jsonl")
     assert sum(isinstance(event, Measured) for event in events) == measured
@@ -232,7 +234,9 @@ def test_an_unknown_company_is_told_which_there_are(command: Command, capsys: py
     assert "there are: Default" in said
 
 
-@pytest.mark.parametrize("broken", ["broken_comma", "broken_too_many_turns", "broken_prompt_text", "broken_encoding"])
+@pytest.mark.parametrize(
+    "broken", ["broken_comma", "broken_too_many_turns", "broken_prompt_text", "broken_encoding"]
+)
 def test_a_malformed_company_is_told_with_file_line_and_key(
     command: Command, capsys: pytest.CaptureFixture[str], broken: str
 ) -> None:
@@ -243,7 +247,11 @@ def test_a_malformed_company_is_told_with_file_line_and_key(
 
 @pytest.mark.parametrize(
     ("settings", "place"),
-    [({"cap": -1}, "2: cap: -1 "), ({"a": 1}, "2: a: there is no such key"), ({"remedies": ["x"]}, "3: remedies[0]: ")],
+    [
+        ({"cap": -1}, "2: cap: -1 "),
+        ({"a": 1}, "2: a: there is no such key"),
+        ({"remedies": ["x"]}, "3: remedies[0]: "),
+    ],
 )
 def test_a_senseless_uncertainty_policy_is_told_with_file_line_and_key(
     command: Command, capsys: pytest.CaptureFixture[str], tools: Tools, settings: Any, place: str
@@ -289,7 +297,9 @@ def test_an_engine_without_log_probs_ends_the_run_of_a_company_that_wants_them(
     assert "set on_unavailable to proceed" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", ["My / list: 2.0", "../../etc/passwd", "", "...", "Ünïcode 漢字", "漢" * 200, "a\nb"])
+@pytest.mark.parametrize(
+    "name", ["My / list: 2.0", "../../etc/passwd", "", "...", "Ünïcode 漢字", "漢" * 200, "a\nb"]
+)
 def test_any_name_becomes_the_name_of_one_folder(command: Command, name: str) -> None:
     assert command("--name", name, chain=["Coding"]) == 0
     assert re.fullmatch(r"[\w.+-]+_Demo_\d{14}", command.product.name)

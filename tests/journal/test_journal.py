@@ -60,7 +60,9 @@ def test_what_was_appended_is_read_back(path: Path) -> None:
 
 def test_every_line_is_strict_json_whatever_an_event_holds(path: Path) -> None:
     hostile = {"nan": math.nan, "deep": [{"inf": (math.inf, -math.inf)}], "text": "é \u2028 \n \x00 \ud800"}
-    write(path, STARTED, Executed("k", "start", [], hostile), Gated("Coding", math.inf, None, True, True, False, []))
+    write(
+        path, STARTED, Executed("k", "start", [], hostile), Gated("Coding", math.inf, None, True, True, False, [])
+    )
     result, gated = records(path)[1:]
     assert result["result"] == {
         "nan": "nan",
@@ -82,7 +84,9 @@ def test_every_event_is_on_the_disk_before_its_effect_is_used(path: Path, monkey
     assert seen == [("RunStarted", 1), ("Noted", 2)]
 
 
-@pytest.mark.parametrize("torn", [b'{"type":"Not', b'{"type":"Noted","subtask":"","note":"whole but for the end"}'])
+@pytest.mark.parametrize(
+    "torn", [b'{"type":"Not', b'{"type":"Noted","subtask":"","note":"whole but for the end"}']
+)
 def test_a_torn_last_line_does_not_count_and_is_cut_off_on_resuming(path: Path, torn: bytes) -> None:
     write(path, STARTED, Noted("", "kept"))
     whole = path.read_bytes()
@@ -173,7 +177,9 @@ def test_a_line_that_is_no_event_is_named_with_file_and_line(path: Path, line: i
         read(path)
 
 
-@pytest.mark.parametrize("content", [b"", b"a diary\n", b'{"type":"Noted","subtask":"","note":"x"}\n', b"\xff\xfe\n"])
+@pytest.mark.parametrize(
+    "content", [b"", b"a diary\n", b'{"type":"Noted","subtask":"","note":"x"}\n', b"\xff\xfe\n"]
+)
 def test_a_file_that_is_no_journal_is_refused_by_name_and_line(path: Path, content: bytes) -> None:
     path.write_bytes(content)
     with pytest.raises(JournalError, match="journal.jsonl:1: "):
@@ -208,7 +214,9 @@ def test_once_the_disk_has_room_again_the_journal_goes_on(path: Path) -> None:
     journal = Journal(path)
     with pytest.raises(OSError, match="File too large"):
         journal.append(Noted("", "refused"))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+    resource.setrlimit(
+        resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.getrlimit(resource.RLIMIT_FSIZE)[1])
+    )
     journal.append(Noted("", "written"))
     assert read(path) == [STARTED, Noted("", "written")]
 
