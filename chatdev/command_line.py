@@ -150,7 +150,7 @@ def frame(line: CommandLine) -> str:
     for command in commands:
         if line.from_lines and command.word in _LEAVING:
             continue
-        parameters = _distinct([*shared, *(_plural(argument) for argument in command.arguments), *values])
+        parameters = _distinct([*hinted, *map(_hinted, command.arguments), *map(_option_hinted, line.options)])
         notation = f"  # {command.notation}" if command.notation else ""
         parts.append(f"def {_function(command)}({', '.join(parameters)}):{notation}\n    ...\n")
     body = [f"{name} = {_taken(option)}" for name, option in zip(values, line.options, strict=True)]
@@ -254,11 +254,14 @@ def _option_hinted(option: Option) -> str:
     return f"{_variable(option.name.lstrip('-'))}: {'str | None' if option.takes_value else 'bool'}"
 
 
-def _distinct(names: Sequence[str]) -> list[str]:
-    """The names, of equal ones all but the first with a number: a function has no parameter twice."""
+def _distinct(parameters: Sequence[str]) -> list[str]:
+    """The parameters, of equal names all but the first with a number: a function has no parameter twice."""
+    names = [parameter.partition(":")[0] for parameter in parameters]
     return [
-        f"{name}{names[:place].count(name) + 1}" if name in names[:place] else name
-        for place, name in enumerate(names)
+        parameter.replace(name, f"{name}{names[:place].count(name) + 1}", 1)
+        if name in names[:place]
+        else parameter
+        for place, (name, parameter) in enumerate(zip(names, parameters, strict=True))
     ]
 
 
