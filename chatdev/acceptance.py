@@ -30,7 +30,7 @@ from chatdev.workspace import normal_path, refusal
 
 LIMITS = sandbox.Limits(wall_seconds=5, cpu_seconds=5)
 MOST_RUNS = 14
-_SURE_P = 0.7
+_SURE_P = 0.8
 _FENCE = re.compile(r"^\s*(```|~~~)")
 _ESCAPES = {"\\n": "\n", "\\t": "\t", "\\\\": "\\"}
 _EXPECTED_ERROR = re.compile(r"^(error|usage)\b", re.IGNORECASE)
@@ -72,7 +72,7 @@ def parse_session(text: str, tokens: Sequence[Token] = ()) -> tuple[AcceptanceRu
     """The runs of a session, at most 14, each once; lines that are no run of `main.py` are left out.
 
     With the `tokens` of `text`, what must be seen is held against a program only where its writer was sure
-    of it: an expected line with a token of p < 0.7 is left out.
+    of it: an expected line with a token of p < 0.8 is left out.
     """
     runs: dict[str, AcceptanceRun] = {}
     files: dict[str, str] = {}
@@ -145,7 +145,7 @@ def judge(run: AcceptanceRun, outcome: dict[str, Any]) -> RunResult:
 
 
 def _unsure_lines(text: str, tokens: Sequence[Token]) -> set[int]:
-    """Numbers of the lines of `text` that hold a token of p < 0.7, where the tokens join to the text."""
+    """Numbers of the lines of `text` that hold a token of p < 0.8, where the tokens join to the text."""
     if "".join(token.text for token in tokens).strip() != text.strip():
         return set()
     unsure, number = set(), 0

@@ -23,9 +23,10 @@ from chatdev.company import Company, ComposedEntry, SimpleEntry, fill, role_prom
 from chatdev.environment import Environment
 from chatdev.handoff import Handoff, Hook
 from chatdev.missing_imports import with_missing_imports
-from chatdev.patching import patched
+from chatdev.patching import framed, patched
 from chatdev.phase import Phase, loop_named, phase_named
-from chatdev.reply import parse_reply
+from chatdev.reply import Reply, parse_reply
+from chatdev.workspace import Change
 from journal import Journal
 from journal.events import (
     Checked,
@@ -34,6 +35,7 @@ from journal.events import (
     RolledBack,
     SubtaskEnded,
     SubtaskStarted,
+    digest,
 )
 
 _FORM = (Path(__file__).parent / "prompts" / "form.txt").read_text(encoding="utf-8")
@@ -50,7 +52,8 @@ class ChatChain:
     """Runs a company's chain on one environment.
 
     `attempts` counts how often each file was asked to be completed, `setbacks` the changes taken back in a
-    row: each makes the next attempt a little bolder (a higher temperature).
+    row: each makes the next attempt a little bolder (a higher temperature). `verdicts` holds those given so
+    far by what was checked: no product is executed twice.
     """
 
     company: Company
@@ -61,19 +64,19 @@ class ChatChain:
     isolated: bool = True
     attempts: dict[str, int] = field(default_factory=dict)
     setbacks: int = 0
+    verdicts: dict[str, Verdict] = field(default_factory=dict)
 
     def run(self) -> None:
         """Play every entry of the chain in order. Raises ModelUnusable and what hooks raise."""
         for entry in self.company.chain:
             if isinstance(entry, ComposedEntry):
                 self._repeat(entry)
-            else:
-                if self._prepare(phase_named(entry.phase)):
-                    self._play(entry, composed=False)
+            elif self._prepare(phase_named(entry.phase)):
+                self._play(entry, composed=False)
 
     def _repeat(self, entry: ComposedEntry) -> None:
         ends = loop_named(entry.phase).ends
-        self.environment.review_finished = False
+        self.environment.review_finished = self.environment.stalled = False
         for cycle in range(1, entry.cycles + 1):
             for member in entry.composition:
                 ready = self._prepare(phase_named(member.phase))
@@ -91,7 +94,7 @@ class ChatChain:
         if condition == "review_finished":
             return environment.review_finished
         if condition == "no_bugs":
-            return environment.verdict is not None and environment.verdict.passed
+            return environment.stalled or (environment.verdict is not None and environment.verdict.passed)
         return False
 
     def _prepare(self, phase: Phase) -> bool:
@@ -105,7 +108,7 @@ class ChatChain:
         if phase.prepare == "commented":
             return bool(environment.comments)
         if phase.prepare == "test":
-            environment.test_reports = self._verdict().report()
+            environment.test_reports = "\n".join([*environment.refusals, self._verdict().report()])
         elif phase.prepare == "next_gap":
             gaps = [finding.path for finding in self._verdict().missing]
             open_gaps = (path for path in gaps if self.attempts.get(path, 0) < _MOST_ATTEMPTS)
@@ -146,7 +149,7 @@ class ChatChain:
             max_turns=entry.max_turns,
         )
         outcome = role_play(scene, partial(self._ask, phase))
-        if entry.reflect and not outcome.concluded:
+        if entry.reflect and not outcome.concluded and not conclusions.decided(outcome.answer.text):
             outcome = self._reflect(phase, outcome)
         fits = partial(self._fits, phase)
         if not fits(outcome.answer):
@@ -191,7 +194,8 @@ class ChatChain:
         """Ask once more, with the form shown; the second answer counts only if it can be used."""
         said = outcome.answer.text
         if phase.form:
-            again: tuple[Message, ...] = (Message("assistant", said), Message("user", _FORM))
+            question = "\n".join([*_refusals(parse_reply(said)), _FORM])
+            again: tuple[Message, ...] = (Message("assistant", said), Message("user", question))
         elif not said.strip():
             again = ()
         else:
@@ -225,19 +229,22 @@ class ChatChain:
         else:
             environment.conclusions[phase.name] = conclusion_of(text)
 
-    def _write(self, files: dict[str, str], phase: Phase, allow: Sequence[str] = ()) -> None:
+    def _write(self, files: dict[str, str], phase: Phase, allow: Sequence[str] = ()) -> Change:
         change = self.environment.workspace.apply(files, allow=allow)
         self.journal.append(FilesChanged(phase.name, change.diffs, change.refused))
+        return change
 
     def _change_codes(self, phase: Phase, text: str) -> None:
         """Write the files of a reply, check the product, and take back a change that made it worse."""
         environment = self.environment
         workspace = environment.workspace
         reply = parse_reply(text, known_files=list(workspace.files()), language=environment.language)
-        for problem in reply.problems:
-            self.journal.append(Noted(phase.name, f"refused: {problem}"))
+        environment.refusals = _refusals(reply)
+        for refusal in environment.refusals:
+            self.journal.append(Noted(phase.name, refusal))
         before, verdict_before = workspace.snapshot(), environment.verdict
-        self._write({path: self._completed(phase, path, text) for path, text in reply.files.items()}, phase)
+        files = {path: self._completed(phase, path, text) for path, text in reply.files.items()}
+        environment.stalled = not self._write(files, phase).diffs
         if environment.unimplemented_file:
             path = environment.unimplemented_file
             self.attempts[path] = self.attempts.get(path, 0) + 1
@@ -259,19 +266,28 @@ class ChatChain:
         if not path.endswith(".py"):
             return text
         environment = self.environment
-        whole = environment.workspace.files().get(path) or (environment.frame() if path == "main.py" else "")
-        text, modules = with_missing_imports(patched(whole, text))
+        known = environment.workspace.files().get(path)
+        if known is None and path == "main.py" and environment.frame():
+            text = framed(environment.frame(), text)
+        text, modules = with_missing_imports(patched(known or "", text))
         if modules:
             self.journal.append(Noted(phase.name, f"{path}: added import of {', '.join(modules)}"))
         return text
 
     def _verdict(self, subtask: str = "") -> Verdict:
-        """The verdict on the product as it is; checked anew for a subtask that changed it."""
+        """The verdict on the product as it is; where `subtask` changed it, the product is checked anew."""
         environment = self.environment
         if environment.verdict is None or subtask:
-            files = environment.workspace.files()
-            runs = environment.runs
-            verdict = check(environment.workspace.root, files, runs, self.journal, isolated=self.isolated)
-            self.journal.append(Checked(subtask, verdict.passed, verdict.to_json()))
-            environment.verdict = verdict
+            files, runs = environment.workspace.files(), environment.runs
+            known = digest(files, [asdict(run) for run in runs])
+            if known not in self.verdicts:
+                self.verdicts[known] = check(
+                    environment.workspace.root, files, runs, self.journal, isolated=self.isolated
+                )
+            environment.verdict = self.verdicts[known]
+            self.journal.append(Checked(subtask, environment.verdict.passed, environment.verdict.to_json()))
         return environment.verdict
+
+
+def _refusals(reply: Reply) -> tuple[str, ...]:
+    return tuple(f"A file was not saved: {problem}" for problem in reply.problems)

@@ -101,9 +101,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             name=options.name,
             organization=options.org,
             config=options.config,
-            model=options.model,
+            model=_absolute(options.model),
             base_url=options.base_url,
-            path=options.path,
+            path=str(Path(options.path).absolute()) if options.path else "",
             uq=options.uq,
             seed=options.seed,
             allow_unsandboxed=options.allow_unsandboxed,
@@ -115,6 +115,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _refuse(error, MODEL_UNUSABLE)
     except KeyboardInterrupt:
         return _refuse("interrupted before the run began", INTERRUPTED)
+
+
+def _absolute(model: str) -> str:
+    """A model given as a file, wherever a resumed run will be started from."""
+    kind, colon, path = model.rpartition(":") if model.startswith("scripted:") else ("", "", model)
+    return f"{kind}{colon}{Path(path).absolute()}" if colon or model.endswith(".gguf") else model
 
 
 def _refuse(reason: object, code: int) -> int:

@@ -1,15 +1,13 @@
 """How the task says the program is called, read from the notation people write it in.
 
 `python main.py FILE COMMAND ...`, `add TEXT [PRIORITY]`, `sum BASE NUMBER ...`, `--level LEVEL`: words in
-capitals stand for arguments, brackets for what may be left out, dots for more of the same. From that comes
-a frame of code which takes the arguments apart, so that no answer is lost over their order.
+capitals stand for arguments, brackets for what may be left out, dots for more of the same.
 """
 
 from __future__ import annotations
 
-import keyword
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 _SNIPPET = re.compile(r"`([^`\n]+)`")
@@ -27,10 +25,9 @@ _KEEPS_JSON = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _REST = "..."
-_LEAVING = ("quit", "exit", "stop")
-_TAKEN = frozenset(
-    ["command", "rest", "args", "state", "words", "line", "len", "load", "save", "json", "os", "sys"]
-)  # mean something in the frame
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`])")
+_ON_ERRORS = re.compile(r"\berrors?\b|\binvalid\b|non-zero", re.IGNORECASE)
+LEAVING = ("quit", "exit", "stop")
 # "(normal if left out)", "(default 6)", "5 by default": said within a sentence or two of the notation.
 _DEFAULT = re.compile(r"\((?:default:? )?`?([\w.]+)`?(?: (?:if|when) (?:left out|omitted|missing)| by default)?\)")
 
@@ -39,28 +36,33 @@ _DEFAULT = re.compile(r"\((?:default:? )?`?([\w.]+)`?(?: (?:if|when) (?:left out
 class Argument:
     """A placeholder in capitals; `optional` may be left out, `many` stands for one or more.
 
-    `default` is what an optional one is when it is left out, as Python code.
+    `default` is what an optional one is when it is left out, as Python code. `literal` is a word that is
+    there or not, as in `list all`.
     """
 
     name: str
     optional: bool = False
     many: bool = False
     default: str = "''"
+    literal: str = ""
 
 
 @dataclass(frozen=True)
 class Command:
     """A command word and its arguments. `notation` is how the task writes it.
 
-    `literal` marks a command such as `list all`: a way to call one that is known by its first word;
-    `is_all` stands for a program without commands.
+    `is_all` stands for a program without commands. `says` are the task's sentences about the command.
     """
 
     word: str
     arguments: tuple[Argument, ...]
     notation: str
-    literal: bool = False
     is_all: bool = False
+    says: str = ""
+
+    @property
+    def is_variant(self) -> bool:
+        return any(argument.literal for argument in self.arguments)
 
 
 @dataclass(frozen=True)
@@ -119,49 +121,23 @@ def read_command_line(task: str) -> CommandLine | None:
         if command and not _SHOWN_AFTER.search(before):
             known = commands.get(command.word)
             if known is None:
-                if not command.literal:
+                if not command.is_variant:
                     commands[command.word] = command
             elif command.notation not in known.notation.split(" / "):
                 notation = f"{known.notation} / {command.notation}"
                 longer = max(known, command, key=lambda one: len(one.arguments))
-                commands[command.word] = Command(command.word, longer.arguments, notation)
+                commands[command.word] = replace(longer, notation=notation)
     if call is None:
         return None
     words = [word for word in call.split() if word != "COMMAND"]
     leading = _arguments(words, after_command=takes_commands, default=default)
     return CommandLine(
         leading,
-        tuple(commands.values()),
+        _with_sentences(task, commands),
         tuple(options.values()),
         bool(_READS_LINES.search(task)),
         bool(_KEEPS_JSON.search(task)),
     )
-
-
-def frame(line: CommandLine) -> str:
-    """Python code that takes the arguments apart as `line` says: a function a command, its body still `...`."""
-    shared = [_variable(argument.name) for argument in line.leading] if line.commands else []
-    shared = ["state", *shared] if line.from_lines else shared
-    hinted = [f"{name}: {'dict' if name == 'state' else 'str'}" for name in shared]
-    values = [_variable(option.name.lstrip("-")) for option in line.options]
-    commands = line.commands or (Command("program", line.leading, "", is_all=True),)
-    parts = [_STORE] if line.keeps_json else []
-    parts += [_HELPERS[kind] for kind in sorted({option.takes_value for option in line.options})]
-    for command in commands:
-        if line.from_lines and command.word in _LEAVING:
-            continue
-        parameters = _distinct([*hinted, *map(_hinted, command.arguments), *map(_option_hinted, line.options)])
-        notation = f"  # {command.notation}" if command.notation else ""
-        parts.append(f"def {_function(command)}({', '.join(parameters)}):{notation}\n    ...\n")
-    body = [f"{name} = {_taken(option)}" for name, option in zip(values, line.options, strict=True)]
-    if line.from_lines:
-        body += _LINES[0] + [f"        {text}" for text in _dispatch(line, shared, values, "words")] + _LINES[1]
-    elif line.commands:
-        body += _dispatch(line, shared, values, "args")
-    else:
-        body.append(_called(commands[0], [], values, "args"))
-    parts.append("def run(args):\n" + "".join(f"    {text}\n" for text in body))
-    return _TOP + "\n\n".join([*parts, _MAIN])
 
 
 def _snippets(task: str) -> Iterator[tuple[str, str, str]]:
@@ -186,10 +162,23 @@ def _command(snippet: str, default: str) -> Command | None:
     literal = [item for item in rest if _COMMAND.match(item)]
     if literal and len(literal) != len(rest):
         return None
-    arguments = tuple(Argument("option", True) for _ in literal) or _arguments(
-        rest, after_command=False, default=default
-    )
-    return Command(word, arguments, snippet, bool(literal))
+    if literal:
+        return Command(word, (Argument(f"with_{'_'.join(literal)}", literal=" ".join(literal)),), snippet)
+    return Command(word, _arguments(rest, after_command=False, default=default), snippet)
+
+
+def _with_sentences(task: str, commands: Mapping[str, Command]) -> tuple[Command, ...]:
+    """The commands with what the task says of each: the sentences that name it, and those that follow."""
+    said: dict[str, list[str]] = {word: [] for word in commands}
+    current: list[str] = []
+    for sentence in _SENTENCE.split(task):
+        words = [snippet.removeprefix("python main.py ").split()[0] for snippet, _, _ in _snippets(sentence)]
+        named = [word for word in dict.fromkeys(words) if word in commands]
+        if named or _ON_ERRORS.search(sentence):
+            current = named
+        for word in current:
+            said[word].append(sentence.strip())
+    return tuple(replace(command, says=" ".join(said[word])) for word, command in commands.items())
 
 
 def _arguments(words: Sequence[str], after_command: bool, default: str) -> tuple[Argument, ...]:
@@ -211,120 +200,3 @@ def _arguments(words: Sequence[str], after_command: bool, default: str) -> tuple
 
 def _notation(argument: Argument) -> str:
     return f"[{argument.name}]" if argument.optional else argument.name
-
-
-def _dispatch(line: CommandLine, shared: Sequence[str], values: Sequence[str], words: str) -> list[str]:
-    leading = [] if line.from_lines else shared
-    lines = [f"{', '.join([*leading, 'command', '*rest'])} = {words}"]
-    for place, command in enumerate(line.commands):
-        lines.append(f"{'elif' if place else 'if'} command == {command.word!r}:")
-        leaves = line.from_lines and command.word in _LEAVING
-        lines.append("    break" if leaves else f"    {_called(command, shared, values, 'rest')}")
-    return [*lines, "else:", '    raise ValueError(f"unknown command: {command}")']
-
-
-def _called(command: Command, shared: Sequence[str], values: Sequence[str], words: str) -> str:
-    """The call of a command's function with what `words` holds for it."""
-    given = []
-    for place, argument in enumerate(command.arguments):
-        if argument.many:
-            given.append(f"{words}[{place}:]")
-        elif argument.optional:
-            given.append(f"{words}[{place}] if len({words}) > {place} else {argument.default}")
-        else:
-            given.append(f"{words}[{place}]")
-    return f"{_function(command)}({', '.join([*shared, *given, *values])})"
-
-
-def _function(command: Command) -> str:
-    return command.word if command.is_all else f"do_{command.word.replace('-', '_')}"
-
-
-def _taken(option: Option) -> str:
-    return f"take_{'option' if option.takes_value else 'flag'}(args, {option.name!r})"
-
-
-def _hinted(argument: Argument) -> str:
-    """The parameter with its type: what comes from the command line is text, and code had better know."""
-    name = _variable(argument.name)
-    return f"{name}s: list[str]" if argument.many else f"{name}: str"
-
-
-def _option_hinted(option: Option) -> str:
-    return f"{_variable(option.name.lstrip('-'))}: {'str | None' if option.takes_value else 'bool'}"
-
-
-def _distinct(parameters: Sequence[str]) -> list[str]:
-    """The parameters, of equal names all but the first with a number: a function has no parameter twice."""
-    names = [parameter.partition(":")[0] for parameter in parameters]
-    return [
-        parameter.replace(name, f"{name}{names[:place].count(name) + 1}", 1)
-        if name in names[:place]
-        else parameter
-        for place, (name, parameter) in enumerate(zip(names, parameters, strict=True))
-    ]
-
-
-def _variable(placeholder: str) -> str:
-    name = re.sub(r"\W", "_", placeholder.lower())
-    return f"{name}_" if keyword.iskeyword(name) or name in _TAKEN else name
-
-
-_LINES = (
-    [
-        "state = {}  # kept from line to line",
-        "for line in sys.stdin:",
-        "    words = line.split()",
-        "    if not words:",
-        "        continue",
-        "    try:",
-    ],
-    ["    except (ValueError, KeyError, IndexError) as error:", '        print(f"error: {error}")'],
-)
-
-_STORE = '''def load(path, empty):
-    """What the JSON file holds, or `empty` where there is no such file yet."""
-    if not os.path.exists(path):
-        return empty
-    with open(path, encoding="utf-8") as file:
-        return json.load(file)
-
-
-def save(path, data):
-    with open(path, "w", encoding="utf-8") as file:
-        json.dump(data, file)
-'''
-
-_HELPERS = {
-    True: '''def take_option(args, name):
-    """Remove `name VALUE` from args; return the value, or None where it is not there."""
-    if name not in args:
-        return None
-    at = args.index(name)
-    value = args[at + 1]
-    del args[at : at + 2]
-    return value
-''',
-    False: '''def take_flag(args, name):
-    """Remove `name` from args; return whether it was there."""
-    if name not in args:
-        return False
-    args.remove(name)
-    return True
-''',
-}
-
-_TOP = """import json
-import os
-import sys
-
-
-"""
-
-_MAIN = """if __name__ == "__main__":
-    try:
-        run(sys.argv[1:])
-    except (ValueError, KeyError, IndexError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(1)
-"""

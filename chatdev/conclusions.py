@@ -26,6 +26,12 @@ def usable(phase: Phase, text: str, known_files: list[str], language: str) -> bo
     return bool(text.strip())
 
 
+def decided(text: str) -> bool:
+    """Whether a reply without the marker is a decision all the same: one short line."""
+    line = text.strip()
+    return bool(line) and "\n" not in line and len(line) <= _LONGEST_DECISION
+
+
 def decision(text: str) -> str:
     """A short conclusion such as a modality or a language; of a paragraph only its first few words."""
     lines = conclusion_of(text).strip().splitlines() or [""]

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from chatdev.acceptance import AcceptanceRun, shown
 from chatdev.checkpoint import Verdict
-from chatdev.command_line import CommandLine, frame, read_command_line
+from chatdev.command_line import CommandLine, read_command_line
+from chatdev.frame import frame, stubs
 from chatdev.reply import render_files
 from chatdev.workspace import Workspace
 
@@ -21,7 +22,7 @@ GUI = (
 
 @dataclass
 class Environment:
-    """The run's shared state. `values()` are the placeholders that prompts may use."""
+    """The run's shared state. `stalled`: the last change to the product changed nothing. `values()` are the placeholders that prompts may use."""
 
     task: str
     workspace: Workspace
@@ -40,6 +41,8 @@ class Environment:
     runs: tuple[AcceptanceRun, ...] = ()
     verdict: Verdict | None = None
     review_finished: bool = False
+    refusals: tuple[str, ...] = ()
+    stalled: bool = False
     conclusions: dict[str, str] = field(default_factory=dict)
 
     @cached_property
@@ -54,9 +57,8 @@ class Environment:
 
     def _start(self) -> str:
         """What a programmer starts from: the frame, or an empty page."""
-        code = self.frame()
-        if code:
-            return _text("frame").replace("{frame}", code)
+        if self.frame() and self.command_line:
+            return _text("frame").replace("{stubs}", stubs(self.command_line))
         return _text("plain").replace("{language}", self.language.lower())
 
     def values(self) -> dict[str, object]:

@@ -35,6 +35,30 @@ def patched(old: str, new: str) -> str:
     return _assembled(old, old_tree, imports, added, replaced)
 
 
+def framed(frame: str, new: str) -> str:
+    """`frame` with the functions of `new` in place of its stubs.
+
+    Where `new` brings its own way to start although it fills every stub, the frame's way counts; where it
+    leaves a stub out and starts by itself, it is taken as it is.
+    """
+    frame_tree, new_tree = python_tree(frame), python_tree(new)
+    if frame_tree is None or new_tree is None:
+        return new
+    stubs = {node.name for node in frame_tree.body if isinstance(node, _Definition) and _is_stub(node)}
+    if _guarded(new_tree) and stubs <= {node.name for node in new_tree.body if isinstance(node, _Definition)}:
+        own = [node for node in new_tree.body if _is_guard(node) or getattr(node, "name", "") in ("run", "main")]
+        lines = new.splitlines()
+        for node in reversed(own):
+            del lines[first_line(node) : node.end_lineno]
+        new = "\n".join(lines) + "\n"
+    return patched(frame, new)
+
+
+def _is_stub(node: _Definition) -> bool:
+    last = node.body[-1]
+    return isinstance(last, ast.Expr) and isinstance(last.value, ast.Constant) and last.value.value is Ellipsis
+
+
 def _assembled(old: str, tree: ast.Module, imports: list[str], added: list[str], replaced: dict[str, str]) -> str:
     lines = old.splitlines()
     edits = [
@@ -54,7 +78,11 @@ def _assembled(old: str, tree: ast.Module, imports: list[str], added: list[str],
 
 
 def _guarded(tree: ast.Module) -> bool:
-    return any(isinstance(node, ast.If) and "__name__" in ast.unparse(node.test) for node in tree.body)
+    return any(map(_is_guard, tree.body))
+
+
+def _is_guard(node: ast.stmt) -> bool:
+    return isinstance(node, ast.If) and "__name__" in ast.unparse(node.test)
 
 
 def _source(text: str, node: ast.stmt) -> str:

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from chatdev.command_line import frame, read_command_line
+from chatdev.command_line import read_command_line
+from chatdev.frame import frame
 
 TASKS = Path(__file__).parents[3] / "shared" / "data" / "behaviour" / "dev.json"
 
