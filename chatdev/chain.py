@@ -16,7 +16,7 @@ from pathlib import Path
 from camel.messages import Answer, Message
 from camel.roleplay import Outcome, Scene, conclusion_of, role_play
 from chatdev import conclusions
-from chatdev.acceptance import parse_session, shown
+from chatdev.acceptance import AcceptanceRun, parse_session, shown
 from chatdev.asking import Asker
 from chatdev.checkpoint import Verdict, check
 from chatdev.company import Company, ComposedEntry, SimpleEntry, fill, role_prompt
@@ -212,7 +212,7 @@ class ChatChain:
         elif phase.writes == "language":
             environment.language = conclusions.decision(text) or environment.language
         elif phase.writes == "runs":
-            environment.runs = parse_session(text, answer.tokens)
+            environment.runs = self._runs(answer)
         elif phase.writes == "comments":
             environment.comments = conclusion_of(text)
             environment.review_finished = conclusions.review_finished(text)
@@ -228,6 +228,12 @@ class ChatChain:
             self._change_codes(phase, text)
         else:
             environment.conclusions[phase.name] = conclusion_of(text)
+
+    def _runs(self, answer: Answer) -> tuple[AcceptanceRun, ...]:
+        """The acceptance runs of an answer, without calls of commands that the task does not have."""
+        line = self.environment.command_line
+        runs = parse_session(answer.text, answer.tokens)
+        return tuple(run for run in runs if line is None or run.expects_error or line.knows(run.arguments))
 
     def _write(self, files: dict[str, str], phase: Phase, allow: Sequence[str] = ()) -> Change:
         change = self.environment.workspace.apply(files, allow=allow)

@@ -90,6 +90,11 @@ class CommandLine:
     def from_lines(self) -> bool:
         return self.reads_lines and not self.leading and bool(self.commands)
 
+    def knows(self, arguments: Sequence[str]) -> bool:
+        """Whether a call with these `arguments` names one of the commands, where there are commands."""
+        words = {command.word for command in self.commands}
+        return not words or self.from_lines or bool(words.intersection(arguments[len(self.leading) :][:1]))
+
     def usage(self) -> str:
         """One line for each way to call the program, or for each command it reads."""
         first = "" if self.from_lines else " ".join(["python main.py", *map(_notation, self.leading)]) + " "

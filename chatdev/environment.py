@@ -22,7 +22,10 @@ GUI = (
 
 @dataclass
 class Environment:
-    """The run's shared state. `stalled`: the last change to the product changed nothing. `values()` are the placeholders that prompts may use."""
+    """The run's shared state; `values()` are the placeholders that prompts may use.
+
+    `stalled` means that the last change to the product changed nothing.
+    """
 
     task: str
     workspace: Workspace
