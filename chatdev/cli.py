@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
 from pathlib import Path
 
+from calibration.thresholds import default_store
 from chatdev.settings import DEFAULT_MODEL, DEFAULT_TASK, UNCERTAINTY_MODES, Settings
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -37,9 +39,13 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     chatdev = result.add_argument_group("as in ChatDev 1.x")
-    chatdev.add_argument("--task", default=DEFAULT_TASK, help="what is to be built (default: %(default)s)")
-    chatdev.add_argument("--name", default=default.name, help="the product's name (default: %(default)s)")
-    chatdev.add_argument("--org", default=default.organization, help="your organization's name")
+    chatdev.add_argument(
+        "--task", type=_text, default=DEFAULT_TASK, help="what is to be built (default: %(default)s)"
+    )
+    chatdev.add_argument(
+        "--name", type=_text, default=default.name, help="the product's name (default: %(default)s)"
+    )
+    chatdev.add_argument("--org", type=_text, default=default.organization, help="your organization's name")
     chatdev.add_argument(
         "--config",
         default=default.config,
@@ -59,6 +65,12 @@ def parser() -> argparse.ArgumentParser:
         choices=UNCERTAINTY_MODES,
         default="on",
         help="on: measure each handoff and act on doubtful answers; observe: measure only; off: plain ChatDev",
+    )
+    own.add_argument(
+        "--store",
+        type=Path,
+        metavar="FILE",
+        help="learnt thresholds (default: calibration/store.sqlite beside the warehouse, where there is one)",
     )
     own.add_argument("--seed", type=int, default=default.seed, help="seed of the sampling (default: %(default)s)")
     own.add_argument("--resume", metavar="DIR", type=Path, help="go on with the stopped run in DIR")
@@ -105,6 +117,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             base_url=options.base_url,
             path=str(Path(options.path).absolute()) if options.path else "",
             uq=options.uq,
+            store=_store(options.store, options.warehouse),
             seed=options.seed,
             allow_unsandboxed=options.allow_unsandboxed,
         )
@@ -117,10 +130,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _refuse("interrupted before the run began", INTERRUPTED)
 
 
+def _text(argument: str) -> str:
+    """What was typed, whatever the locale took its bytes for."""
+    try:
+        return os.fsencode(argument).decode("utf-8")
+    except UnicodeError:
+        raise argparse.ArgumentTypeError("is not text in UTF-8") from None
+
+
 def _absolute(model: str) -> str:
     """A model given as a file, wherever a resumed run will be started from."""
     kind, colon, path = model.rpartition(":") if model.startswith("scripted:") else ("", "", model)
     return f"{kind}{colon}{Path(path).absolute()}" if colon or model.endswith(".gguf") else model
+
+
+def _store(given: Path | None, warehouse: Path) -> str:
+    if given:
+        return str(given.absolute())
+    usual = default_store(warehouse)
+    return str(usual) if usual.is_file() else ""
 
 
 def _refuse(reason: object, code: int) -> int:

@@ -9,15 +9,26 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 _SNIPPET = re.compile(r"`([^`\n]+)`")
-_CALL = re.compile(r"^(?:python3?\s+)?main\.py\b\s*(.*)$")
+_CALL = re.compile(r"^(?:python3?\s+main\.py(?!\S)|main\.py(?=\s))\s*(.*)$")
 _ARGUMENT = re.compile(r"^\[?\"?[A-Z][A-Z0-9_-]*\"?\]?$")
 _COMMAND = re.compile(r"^[a-z][a-z-]*$")
 _OPTION = re.compile(r"^--[a-z][a-z-]*$")
+# `--level` or `-l`, also where no option is described; `-3/4` and Morse code are none.
+_DASHED = re.compile(r"(?<![\w-])(--[a-z][\w-]*|-[a-zA-Z](?![\w-]))")
+_PLACEHOLDER = re.compile(r"[\[\]<>{}|]|\b[A-Z]{2}")
 _SHOWN_AFTER = re.compile(
-    r"(?:\bprint\w*|\blike|\bas|\bmarked|\bwith|\bwrit\w*|\bis|\bbecomes)\W*$", re.IGNORECASE
+    r"\b(?:print\w*|like|as|marked|with|writ\w*|is|becomes|shows?|says?|displays?|outputs?|returns?|gives?"
+    r"|titled|named|called|either|keys?|fields?|columns?|modules?|status|us(?:es?|ing))[^\w,;]*$",
+    re.IGNORECASE,
 )
+_DOES = re.compile(
+    r"\s+(?!(?:and|or|if|when|instead|for|in|on|at|to|is|are|was|means?|as|then|after|before|until|unless|with)\b)[a-z]+"
+)
+_SAID_TO_BE = re.compile(r"\bcommands?\b[^.`]*$", re.IGNORECASE)
+_JOINED = re.compile(r"\s*(?:,|/)?\s*(?:and|or)?\s*")
 _READS_LINES = re.compile(r"standard input|\bstdin\b", re.IGNORECASE)
 _KEEPS_JSON = re.compile(
     r"json(?=.*(?:\bkeeps\b|\bkept\b|created if missing|missing file means|\bsaves?\b|\blive in\b))"
@@ -28,8 +39,10 @@ _REST = "..."
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`])")
 _ON_ERRORS = re.compile(r"\berrors?\b|\binvalid\b|non-zero", re.IGNORECASE)
 LEAVING = ("quit", "exit", "stop")
-# "(normal if left out)", "(default 6)", "5 by default": said within a sentence or two of the notation.
-_DEFAULT = re.compile(r"\((?:default:? )?`?([\w.]+)`?(?: (?:if|when) (?:left out|omitted|missing)| by default)?\)")
+# "(normal if left out)", "(default 6)", "(5 by default)": said within a sentence or two of the notation.
+_DEFAULT = re.compile(
+    r"\((?:default:? `?([\w.]+)`?|`?([\w.]+)`? (?:(?:if|when) (?:left out|omitted|missing)|by default))\)"
+)
 
 
 @dataclass(frozen=True)
@@ -83,12 +96,8 @@ class CommandLine:
     leading: tuple[Argument, ...]
     commands: tuple[Command, ...]
     options: tuple[Option, ...]
-    reads_lines: bool
+    from_lines: bool = False
     keeps_json: bool = False
-
-    @property
-    def from_lines(self) -> bool:
-        return self.reads_lines and not self.leading and bool(self.commands)
 
     def knows(self, arguments: Sequence[str]) -> bool:
         """Whether a call with these `arguments` names one of the commands, where there are commands."""
@@ -104,45 +113,108 @@ class CommandLine:
 
 
 def read_command_line(task: str) -> CommandLine | None:
-    """The command line that `task` describes, or None where it describes none in this notation."""
-    call: str | None = None
-    default = "''"
-    commands: dict[str, Command] = {}
-    options: dict[str, Option] = {}
-    takes_commands = False
-    for snippet, before, after in _snippets(task):
-        called = _CALL.match(snippet)
-        if called and call is None:
-            call, default = called[1], _default(after)
-            words = call.split()
-            takes_commands = not words or "COMMAND" in words or bool(_COMMAND.match(words[0]))
-            if words and _COMMAND.match(words[0]):
-                snippet, call = call, ""
-        if _OPTION.match(snippet.split()[0]):
-            name, *value = snippet.split()
-            options[name] = Option(name, bool(value))
-            continue
-        command = _command(snippet, _default(after)) if takes_commands else None
-        if command and not _SHOWN_AFTER.search(before):
-            known = commands.get(command.word)
-            if known is None:
-                if not command.is_variant:
-                    commands[command.word] = command
-            elif command.notation not in known.notation.split(" / "):
-                notation = f"{known.notation} / {command.notation}"
-                longer = max(known, command, key=lambda one: len(one.arguments))
-                commands[command.word] = replace(longer, notation=notation)
-    if call is None:
+    """The command line that `task` describes, or None where it is not understood to the last word.
+
+    Code for a command line that is not the one asked for cannot be right: rather none than a wrong one.
+    """
+    snippets = list(_snippets(task))
+    calls = {
+        found[1]: _default(after) for snippet, _, after in reversed(snippets) if (found := _CALL.match(snippet))
+    }
+    by_word = any("COMMAND" in call.split() or _command(call) for call in calls)
+    from_lines = set(calls) == {""} and bool(_READS_LINES.search(task))
+    commands = _commands(snippets) if by_word or from_lines else {}
+    leadings = {_leading(call, default, by_word) for call, default in calls.items() if _is_notation(call)}
+    leading = max(leadings, key=len, default=())
+    options = {
+        name: Option(name, bool(value))
+        for name, *value in (snippet.split() for snippet, _, _ in snippets)
+        if _OPTION.match(name)
+    }
+    if (
+        commands is None
+        or not (commands or (leading and not by_word))
+        or not leadings <= {(), leading}
+        or not all(_is_example(call, len(leading), commands) for call in calls if not _is_notation(call))
+        or not all(map(_in_order, [command.arguments for command in commands.values()]))
+        or not _in_order((*leading, *[Argument("COMMAND")] * by_word))
+        or not options.keys() >= set(_DASHED.findall(task))
+    ):
         return None
-    words = [word for word in call.split() if word != "COMMAND"]
-    leading = _arguments(words, after_command=takes_commands, default=default)
     return CommandLine(
         leading,
         _with_sentences(task, commands),
         tuple(options.values()),
-        bool(_READS_LINES.search(task)),
+        from_lines,
         bool(_KEEPS_JSON.search(task)),
     )
+
+
+def _commands(snippets: Sequence[tuple[str, str, str]]) -> dict[str, Command] | None:
+    """The commands among the snippets by word; None where a lone word may be one or may be output."""
+    commands: dict[str, Command] = {}
+    unclear: set[str] = set()
+    for (snippet, _, after), is_command in zip(snippets, _are_commands(snippets), strict=True):
+        called = _CALL.match(snippet)
+        command = _command(called[1] if called else snippet, _default(after))
+        if command is None or is_command is False:
+            continue
+        known = commands.get(command.word)
+        if is_command is None:
+            unclear.add(command.word)
+        elif known is None:
+            if not command.is_variant:
+                commands[command.word] = command
+        elif command.notation not in known.notation.split(" / "):
+            longer = max(known, command, key=lambda one: len(one.arguments))
+            commands[command.word] = replace(longer, notation=f"{known.notation} / {command.notation}")
+    return None if unclear - commands.keys() else commands
+
+
+def _are_commands(snippets: Sequence[tuple[str, str, str]]) -> list[bool | None]:
+    """For each snippet whether it is a command, None where nothing tells: of `a` and `b`, one tells of both."""
+    told = [_is_command(*snippet) for snippet in snippets]
+    places = range(1, len(told))
+    joined = [False, *(bool(_JOINED.fullmatch(after)) for _, _, after in snippets)]
+    for place in places:
+        if told[place] is None and joined[place]:
+            told[place] = told[place - 1]
+    for place in reversed(places):
+        if told[place - 1] is None and joined[place]:
+            told[place - 1] = told[place]
+    return told
+
+
+def _is_command(snippet: str, before: str, after: str) -> bool | None:
+    if _CALL.match(snippet):
+        return True
+    if _SHOWN_AFTER.search(before) or not _command(snippet):
+        return False
+    if " " in snippet or snippet in LEAVING:
+        return True
+    return True if _DOES.match(after) or _SAID_TO_BE.search(before) else None
+
+
+def _is_notation(call: str) -> bool:
+    """Whether a call stands for others: it has nothing but placeholders."""
+    return all(_ARGUMENT.match(word) or word == _REST for word in call.split())
+
+
+def _leading(call: str, default: str, by_word: bool) -> tuple[Argument, ...]:
+    words = [word for word in call.split() if word != "COMMAND"]
+    return _arguments(words, after_command=by_word, default=default)
+
+
+def _is_example(call: str, leading: int, commands: Mapping[str, Command]) -> bool:
+    """Whether a call is one that the notation allows: of a known command, or with values for all words."""
+    return (
+        set(call.split()[leading : leading + 1]) <= commands.keys() if commands else not _PLACEHOLDER.search(call)
+    )
+
+
+def _in_order(arguments: Sequence[Argument]) -> bool:
+    """Whether the place of each argument is certain: none follows one that may be left out or be many."""
+    return all(not one.many and one.optional <= following.optional for one, following in pairwise(arguments))
 
 
 def _snippets(task: str) -> Iterator[tuple[str, str, str]]:
@@ -155,11 +227,11 @@ def _snippets(task: str) -> Iterator[tuple[str, str, str]]:
 
 def _default(after: str) -> str:
     said = _DEFAULT.search(after)
-    return repr(said[1] if said else "")
+    return repr(said[1] or said[2] if said else "")
 
 
-def _command(snippet: str, default: str) -> Command | None:
-    word, *rest = snippet.split()
+def _command(snippet: str, default: str = "''") -> Command | None:
+    word, *rest = snippet.split() or [""]
     if not _COMMAND.match(word) or not all(
         _ARGUMENT.match(item) or item == _REST or _COMMAND.match(item) for item in rest
     ):

@@ -27,9 +27,9 @@ def usable(phase: Phase, text: str, known_files: list[str], language: str) -> bo
 
 
 def decided(text: str) -> bool:
-    """Whether a reply without the marker is a decision all the same: one short line."""
+    """Whether a reply without the marker is a decision all the same: one short line, and no question."""
     line = text.strip()
-    return bool(line) and "\n" not in line and len(line) <= _LONGEST_DECISION
+    return bool(line) and "\n" not in line and len(line) <= _LONGEST_DECISION and not line.endswith("?")
 
 
 def decision(text: str) -> str:

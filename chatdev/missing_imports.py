@@ -7,7 +7,10 @@ import builtins
 import sys
 
 from chatdev.completeness import python_tree
-from chatdev.patching import first_line
+from chatdev.patching import first_statement, source_lines
+
+# Importing them does something, and `this` is meant as `self`.
+_ACTING = frozenset(["this", "antigravity"])
 
 
 def with_missing_imports(source: str) -> tuple[str, tuple[str, ...]]:
@@ -23,13 +26,12 @@ def with_missing_imports(source: str) -> tuple[str, tuple[str, ...]]:
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
     }
-    missing = sorted((used & sys.stdlib_module_names) - _bound(tree) - set(dir(builtins)))
+    missing = sorted((used & sys.stdlib_module_names) - _bound(tree) - set(dir(builtins)) - _ACTING)
     if not missing:
         return source, ()
-    lines = source.splitlines(keepends=True)
-    at = _first_statement(tree)
-    added = "".join(f"import {name}\n" for name in missing)
-    return "".join([*lines[:at], added, *lines[at:]]), tuple(missing)
+    lines, at = source_lines(source), first_statement(tree)
+    lines[at:at] = [f"import {name}" for name in missing]
+    return "\n".join(lines) + "\n", tuple(missing)
 
 
 def _bound(tree: ast.Module) -> set[str]:
@@ -43,16 +45,6 @@ def _bound(tree: ast.Module) -> set[str]:
             names.add(node.name)
         elif isinstance(node, ast.alias):
             names.add((node.asname or node.name).partition(".")[0])
-        elif isinstance(node, ast.ExceptHandler) and node.name:
+        elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and node.name:
             names.add(node.name)
     return names
-
-
-def _first_statement(tree: ast.Module) -> int:
-    """How many lines stand before the first statement that is neither docstring nor a __future__ import."""
-    for place, node in enumerate(tree.body):
-        docstring = place == 0 and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-        future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
-        if not docstring and not future:
-            return first_line(node)
-    return 0

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection
 
-from chatdev.completeness import python_tree
+from chatdev.completeness import definitions, python_tree
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
@@ -12,69 +13,90 @@ _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 def patched(old: str, new: str) -> str:
     """`new`, or `old` with the functions of `new` where `new` is a part of `old`.
 
-    It is a part when it lacks the main guard that `old` has, and defines something that `old` defines.
-    Definitions of one name are replaced where they stand; what is new comes before the first of them, and
-    imports come first.
+    It is a part when it defines something that `old` defines and does not start by itself, as `old` does.
+    Definitions of one name are replaced where they stand. What is new comes after the one it follows in
+    `new`, or before them all; imports come first.
     """
     old_tree, new_tree = python_tree(old), python_tree(new)
-    if old_tree is None or new_tree is None or not _guarded(old_tree) or _guarded(new_tree):
+    if old_tree is None or new_tree is None or not _guarded(old_tree):
         return new
-    known = {node.name: node for node in old_tree.body if isinstance(node, _Definition)}
-    changed = [node for node in new_tree.body if isinstance(node, _Definition) and node.name in known]
-    if not changed:
+    known = definitions(old_tree)
+    if not known & definitions(new_tree) or _starts(new_tree, definitions(new_tree) - known):
         return new
-    imports, added, replaced = [], [], {}
+    imports: list[str] = []
+    texts: dict[str, list[str]] = {"": []}
+    place = ""
     for node in new_tree.body:
-        text = _source(new, node)
         if isinstance(node, (ast.Import, ast.ImportFrom)):
-            imports.append(text)
-        elif isinstance(node, _Definition) and node.name in known:
-            replaced[node.name] = text
+            imports.append(_source(new, node))
         elif not isinstance(node, ast.Expr):
-            added.append(text)
-    return _assembled(old, old_tree, imports, added, replaced)
+            name = getattr(node, "name", "")
+            place = name if name in known else place
+            texts.setdefault(place, []).append(_source(new, node))
+    return _assembled(old, old_tree, imports, texts)
 
 
 def framed(frame: str, new: str) -> str:
     """`frame` with the functions of `new` in place of its stubs.
 
     Where `new` brings its own way to start although it fills every stub, the frame's way counts; where it
-    leaves a stub out and starts by itself, it is taken as it is.
+    leaves a stub out, or gives it other parameters, and starts by itself, it is taken as it is.
     """
     frame_tree, new_tree = python_tree(frame), python_tree(new)
     if frame_tree is None or new_tree is None:
         return new
-    stubs = {node.name for node in frame_tree.body if isinstance(node, _Definition) and _is_stub(node)}
-    if _guarded(new_tree) and stubs <= {node.name for node in new_tree.body if isinstance(node, _Definition)}:
+    stubs = {_signature(node) for node in frame_tree.body if _is_stub(node)}
+    if _guarded(new_tree) and stubs <= {_signature(node) for node in new_tree.body}:
         own = [node for node in new_tree.body if _is_guard(node) or getattr(node, "name", "") in ("run", "main")]
-        lines = new.splitlines()
+        lines = source_lines(new)
         for node in reversed(own):
             del lines[first_line(node) : node.end_lineno]
         new = "\n".join(lines) + "\n"
     return patched(frame, new)
 
 
-def _is_stub(node: _Definition) -> bool:
+def _signature(node: ast.stmt) -> tuple[str, int]:
+    """What code that calls a function relies on: its name, and how many arguments it takes."""
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return node.name, len(node.args.args)
+    return "", 0
+
+
+def _is_stub(node: ast.stmt) -> bool:
+    if not isinstance(node, _Definition):
+        return False
     last = node.body[-1]
     return isinstance(last, ast.Expr) and isinstance(last.value, ast.Constant) and last.value.value is Ellipsis
 
 
-def _assembled(old: str, tree: ast.Module, imports: list[str], added: list[str], replaced: dict[str, str]) -> str:
-    lines = old.splitlines()
-    edits = [
-        (first_line(node), node.end_lineno or node.lineno, replaced[node.name])
-        for node in tree.body
-        if isinstance(node, _Definition) and node.name in replaced
-    ]
-    at = min(start for start, _, _ in edits)
-    for start, end, text in reversed(edits):
-        lines[start:end] = text.splitlines()
-    if added:
-        lines[at:at] = "\n\n\n".join([*added, ""]).splitlines()
+def _assembled(old: str, tree: ast.Module, imports: list[str], texts: dict[str, list[str]]) -> str:
+    """`old` with each definition replaced by the `texts` under its name, those under "" before the first."""
+    lines = source_lines(old)
+    nodes = [node for node in tree.body if isinstance(node, _Definition) and node.name in texts]
+    for place, node in reversed(list(enumerate(nodes))):
+        repeated = any(other.name == node.name for other in nodes[:place])
+        text = [*([] if place else texts[""]), *([] if repeated else texts[node.name])]
+        lines[first_line(node) : node.end_lineno] = source_lines("\n\n\n".join(text))
     present = {line.strip() for line in lines}
-    top = first_line(tree.body[1]) if ast.get_docstring(tree) and len(tree.body) > 1 else 0
-    lines[top:top] = [line for line in imports if line not in present]
+    top = first_statement(tree)
+    lines[top:top] = [line for line in dict.fromkeys(imports) if line not in present]
     return "\n".join(lines) + "\n"
+
+
+def _starts(tree: ast.Module, own: Collection[str]) -> bool:
+    """Whether code outside functions starts a program: a main guard, a call of one of its `own`, or input."""
+    for node in tree.body:
+        inner = list(ast.walk(node))
+        names = {name.id for name in inner if isinstance(name, ast.Name)}
+        read = {attribute.attr for attribute in inner if isinstance(attribute, ast.Attribute)} | names
+        if isinstance(node, ast.Expr):
+            # An example of how a function is used is mostly printed.
+            starts = not names.isdisjoint(own) and "print" not in names
+        else:
+            starts = not isinstance(node, _Definition) and not read.isdisjoint(("argv", "stdin", "input"))
+        if starts or _is_guard(node):
+            return True
+    return False
 
 
 def _guarded(tree: ast.Module) -> bool:
@@ -86,10 +108,27 @@ def _is_guard(node: ast.stmt) -> bool:
 
 
 def _source(text: str, node: ast.stmt) -> str:
-    return "\n".join(text.splitlines()[first_line(node) : node.end_lineno])
+    return "\n".join(source_lines(text)[first_line(node) : node.end_lineno])
+
+
+def source_lines(text: str) -> list[str]:
+    """The lines that a syntax tree counts: a form feed, among others, ends none."""
+    return text.removesuffix("\n").split("\n")
 
 
 def first_line(node: ast.stmt) -> int:
     """The index of a statement's first line, decorators included."""
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])
     return min([node.lineno, *(decorator.lineno for decorator in decorators)]) - 1
+
+
+def first_statement(tree: ast.Module) -> int:
+    """How many lines stand before the first statement that is neither docstring nor a __future__ import."""
+    above = 0
+    for place, node in enumerate(tree.body):
+        docstring = place == 0 and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
+        if not docstring and not future:
+            return max(above, first_line(node))
+        above = node.end_lineno or above
+    return above

@@ -40,7 +40,8 @@ class Loop:
 
 @cache
 def _table() -> dict[str, dict[str, dict[str, Any]]]:
-    return tomllib.loads(_TABLE.read_text(encoding="utf-8"))
+    table: dict[str, dict[str, dict[str, Any]]] = tomllib.loads(_TABLE.read_text(encoding="utf-8"))
+    return table
 
 
 def phase_named(name: str) -> Phase:

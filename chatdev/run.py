@@ -9,6 +9,9 @@ from dataclasses import asdict
 from pathlib import Path
 
 import sandbox
+from calibration import CalibrationError
+from calibration.snapshot import Snapshot
+from calibration.store import open_store
 from camel.models.model import Model, ModelUnusable
 from camel.models.open import open_model
 from chatdev import product
@@ -45,6 +48,7 @@ def start(settings: Settings, warehouse: Path) -> int:
     """Run the company on a task. Returns the exit code; nothing is made when the arguments are bad."""
     company = _company(settings.config)
     _check(settings)
+    snapshot = _snapshot(settings)
     model = open_model(settings.model, base_url=settings.base_url)
     try:
         name = product.safe_name(settings.name, "Product")
@@ -58,8 +62,16 @@ def start(settings: Settings, warehouse: Path) -> int:
             journal = Journal(folder / FILE_NAME)
         except OSError as error:
             raise BadArguments(f"No product folder can be made in {warehouse}: {error.strerror}.") from error
-        started = RunStarted(name, organization, stamp, settings.task, asdict(settings), model.name)
-        return _run(folder, journal, started, company, settings, model)
+        started = RunStarted(
+            product=name,
+            organization=organization,
+            stamp=stamp,
+            task=settings.task,
+            settings=asdict(settings),
+            model=model.name,
+            thresholds_snapshot=snapshot.number if snapshot else None,
+        )
+        return _run(folder, journal, started, company, settings, model, snapshot)
     finally:
         model.close()
 
@@ -82,18 +94,26 @@ def resume(folder: Path, *, allow_unsandboxed: bool = False) -> int:
     )
     company = _company(str(folder))
     _check(settings)
+    pinned = started.thresholds_snapshot
+    snapshot = None if pinned is None else _snapshot(settings, pinned)
     model = open_model(settings.model, base_url=settings.base_url)
     try:
         if model.name != started.model:
             raise BadArguments(f"{path} was made with the model {started.model}, not with {model.name}.")
         product.remove_written(folder, _written(events))
-        return _run(folder, Journal.resume(path), started, company, settings, model)
+        return _run(folder, Journal.resume(path), started, company, settings, model, snapshot)
     finally:
         model.close()
 
 
 def _run(
-    folder: Path, journal: Journal, started: RunStarted, company: Company, settings: Settings, model: Model
+    folder: Path,
+    journal: Journal,
+    started: RunStarted,
+    company: Company,
+    settings: Settings,
+    model: Model,
+    snapshot: Snapshot | None,
 ) -> int:
     environment = Environment(
         task=settings.task,
@@ -101,7 +121,9 @@ def _run(
         gui_design=company.flags.gui_design,
     )
     asker = Asker(model, journal, seed=settings.seed)
-    hooks = [] if settings.uq == "off" else [uncertainty_hook(company.uncertainty, _mode(settings), journal)]
+    hooks = []
+    if settings.uq != "off":
+        hooks.append(uncertainty_hook(company.uncertainty, _mode(settings), journal, snapshot))
     chain = ChatChain(company, environment, asker, journal, hooks, isolated=not settings.allow_unsandboxed)
     events: list[Event] = []
     log = ChatLog(folder / f"{started.product}_{started.organization}_{started.stamp}.log", company)
@@ -111,6 +133,8 @@ def _run(
         journal.append(started)
         for warning in company.warnings:
             journal.append(Noted("", str(warning)))
+        if snapshot and (nothing_learnt := snapshot.lacks(model.name)):
+            journal.append(Noted("", nothing_learnt))
         chain.run()
         version = float(sum(isinstance(event, FilesChanged) and bool(event.diffs) for event in events))
         product.write_meta(folder, company, environment, version)
@@ -168,6 +192,17 @@ def _check(settings: Settings) -> None:
             f"The sandbox cannot start: {missing.reason} "
             "Generated programs are not run without it; --allow-unsandboxed runs them all the same."
         )
+
+
+def _snapshot(settings: Settings, number: int | None = None) -> Snapshot | None:
+    """The learnt thresholds of this number, or the newest, where there are any. Raises BadArguments."""
+    if settings.uq == "off" or not settings.store:
+        return None
+    try:
+        with open_store(Path(settings.store)) as store:
+            return store.snapshot(number)
+    except CalibrationError as error:
+        raise BadArguments(str(error)) from error
 
 
 def _mode(settings: Settings) -> str:

@@ -11,7 +11,8 @@ UNCERTAINTY_MODES = ("on", "observe", "off")
 
 @dataclass(frozen=True)
 class Settings:
-    """`uq` is `on` (the gate measures and acts), `observe` (it only measures) or `off`."""
+    """`uq` is `on` (the gate measures and acts), `observe` (it only measures) or `off`. `store` is the file of
+    learnt thresholds, empty where there is none."""
 
     task: str = DEFAULT_TASK
     name: str = "Gomoku"
@@ -21,5 +22,6 @@ class Settings:
     base_url: str | None = None
     path: str = ""
     uq: str = "on"
+    store: str = ""
     seed: int = 1
     allow_unsandboxed: bool = False

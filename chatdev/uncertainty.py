@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from calibration.snapshot import Snapshot
+from calibration.thresholds import StoreThresholds
 from camel.messages import Answer
 from chatdev.handoff import Handoff, Hook
 from journal import Event, Journal
@@ -16,12 +19,18 @@ from uq.policy import policy_from
 from uq.scores import to_json
 
 
-def uncertainty_hook(settings: Mapping[str, Any], mode: str, journal: Journal) -> Hook:
+def uncertainty_hook(
+    settings: Mapping[str, Any], mode: str, journal: Journal, snapshot: Snapshot | None = None
+) -> Hook:
     """The gate that `settings` (an UncertaintyConfig.json) describes, in `mode` `act` or `observe`.
+
+    Thresholds that `settings` does not set are those of `snapshot`.
 
     Raises uq.policy.PolicyError naming the key at fault.
     """
     policy = policy_from({**settings, "mode": mode})
+    if snapshot:
+        policy = replace(policy, thresholds=StoreThresholds(snapshot, by_hand=policy.thresholds))
 
     def hook(handoff: Handoff) -> Answer:
         gate = UncertaintyGate(policy, lambda record: journal.append(_event(handoff.subtask, record)))

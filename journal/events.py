@@ -22,7 +22,10 @@ class Event:
 
 @dataclass(frozen=True)
 class RunStarted(Event):
-    """Everything that `--resume` needs to start the same run again."""
+    """Everything that `--resume` needs to start the same run again.
+
+    `thresholds_snapshot` is the number of the snapshot of learnt thresholds that the run is pinned to.
+    """
 
     product: str
     organization: str
@@ -31,6 +34,7 @@ class RunStarted(Event):
     settings: dict[str, Any]
     model: str
     schema: int = SCHEMA
+    thresholds_snapshot: int | None = None
 
 
 @dataclass(frozen=True)

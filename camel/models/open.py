@@ -6,18 +6,19 @@ from pathlib import Path
 
 from camel.models.catalog import catalog
 from camel.models.fetch import fetch
+from camel.models.hugging_face import HuggingFaceModel
 from camel.models.llama_cpp import LlamaCppModel
 from camel.models.model import Model, ModelUnusable
 from camel.models.openai_api import OpenAIModel
 from camel.models.scripted import ScriptedModel
 
 
-def open_model(specification: str, *, base_url: str | None = None) -> Model:
+def open_model(specification: str, *, base_url: str | None = None, quantize: bool = False) -> Model:
     """Return a model that has proven that it answers.
 
-    `specification` is a catalog name, a path to a `.gguf` file, `openai:NAME` (with the server's
-    `base_url`), `scripted:FILE`, or one of ChatDev's names such as `GPT_4`. An embedded model is fetched
-    first where it is missing.
+    `specification` is a catalog name, a path to a `.gguf` file, `hf:REPOSITORY` or `hf:PATH` (`quantize` to
+    4 bits on request), `openai:NAME` (with the server's `base_url`), `scripted:FILE`, or one of ChatDev's
+    names such as `GPT_4`. A local model is fetched first where it is missing.
 
     Raises ModelUnusable when there is no such model or it cannot be used.
     """
@@ -26,6 +27,8 @@ def open_model(specification: str, *, base_url: str | None = None) -> Model:
     if specification in known.models:
         entry = known.models[specification]
         return LlamaCppModel(fetch(entry), name=entry.name, window=entry.window)
+    if kind == "hf" and rest:
+        return HuggingFaceModel(rest, quantize=quantize)
     if specification.endswith(".gguf"):
         return LlamaCppModel(Path(specification).expanduser())
     if specification in known.legacy:
@@ -36,14 +39,12 @@ def open_model(specification: str, *, base_url: str | None = None) -> Model:
         return model
     if kind == "scripted" and rest:
         return ScriptedModel.from_file(Path(rest).expanduser())
-    if kind == "hf":
-        raise ModelUnusable("hf: models are not available in this version", _choices())
     raise ModelUnusable(f"There is no model {specification!r}", _choices())
 
 
 def _choices() -> str:
     known = catalog()
     return (
-        f"Choose one of {', '.join(known.models)}, a path to a .gguf file, openai:NAME with --base-url, "
-        f"scripted:FILE, or {', '.join(known.legacy)}."
+        f"Choose one of {', '.join(known.models)}, a path to a .gguf file, hf:OWNER/NAME, openai:NAME with "
+        f"--base-url, scripted:FILE, or {', '.join(known.legacy)}."
     )

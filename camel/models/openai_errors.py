@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 
 import openai
@@ -56,7 +56,7 @@ def pause(error: openai.APIError, failures: int) -> float:
     if re.fullmatch(r"\d+(\.\d+)?", asked):
         return float(asked)
     try:
-        return max(0.0, (parsedate_to_datetime(asked) - datetime.now(UTC)).total_seconds())
+        return max(0.0, (parsedate_to_datetime(asked) - datetime.now(timezone.utc)).total_seconds())
     except (ValueError, TypeError):
         return FIRST_PAUSE * 2.0 ** (failures - 1)
 

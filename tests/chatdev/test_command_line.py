@@ -74,8 +74,20 @@ def test_arguments_are_unpacked_in_the_order_of_the_task() -> None:
 
 def test_what_is_left_out_is_what_the_task_says_it_is_then() -> None:
     assert called(LIST, "jobs.json", "add", "Buy milk")["priority"] == "normal"
-    assert called(LIST, "jobs.json", "list")["option"] == ""
-    assert called(LIST, "jobs.json", "list", "all")["option"] == "all"
+
+
+def test_a_word_that_is_there_or_not_is_true_or_false() -> None:
+    assert called(LIST, "jobs.json", "list")["with_all"] is False
+    assert called(LIST, "jobs.json", "list", "all")["with_all"] is True
+
+
+def test_each_stub_says_what_the_task_says_of_its_command() -> None:
+    line = read_command_line("Call it with `python main.py add TEXT`. It prints a number. `list` prints all.")
+    assert line is not None
+    add, listing = line.commands
+    assert add.says == "Call it with `python main.py add TEXT`. It prints a number."
+    assert listing.says == "`list` prints all."
+    assert "It prints a number." in frame(line)
 
 
 def test_dots_stand_for_more_of_the_same() -> None:

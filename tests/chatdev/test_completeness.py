@@ -34,7 +34,8 @@ from chatdev.completeness import (
         "import abc\nclass A(metaclass=abc.ABCMeta):\n    def f(self):\n        raise NotImplementedError\n",
         "import abc\nclass A:\n    @abc.abstractmethod\n    def f(self): ...\n",
         "from typing import overload\n@overload\ndef f(x: int) -> int: ...\ndef f(x): return x\n",
-        "class A:\n    def f(self):\n        raise NotImplementedError\nclass B(A):\n    def f(self):\n        return 1\n",
+        "class A:\n    def f(self):\n        raise NotImplementedError\n"
+        "class B(A):\n    def f(self):\n        return 1\n",
         "while True:\n    pass\n",
         "def f():\n    try:\n        return 1\n    except OSError:\n        pass\n",
         "def f():\n    raise ValueError\n",

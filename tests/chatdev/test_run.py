@@ -267,7 +267,7 @@ def test_an_empty_task_is_refused(command: Command, capsys: pytest.CaptureFixtur
 
 
 def test_a_path_that_is_not_there_is_refused(command: Command, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "--path nowhere: there is no such folder" in refused(command, capsys, "--path", "nowhere")
+    assert "nowhere: there is no such folder" in refused(command, capsys, "--path", "nowhere")
 
 
 @pytest.mark.parametrize("model", ["gpt-6", "scripted:nowhere.json", "nowhere.gguf", "scripted:", "hf:some/model"])

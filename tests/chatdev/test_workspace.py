@@ -56,7 +56,8 @@ def test_files_come_main_first_then_in_order_of_arrival(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "", "  ", ".", "/", "../x.py", "src/../../x.py", "a/..", "..\\x.py", "/etc/x", "\\\\host\\x", "~/x", "C:\\x",
+        "", "  ", ".", "/", "../x.py", "src/../../x.py", "a/..", "..\\x.py", "/etc/x", "\\\\host\\x", "~/x",
+        "C:\\x",
         "c:x.py", "nul\x00.py", "a\nb.py", "what?.py", "a:b", "\ud800.py", "x" * 300 + ".py", "a/" * 600 + "b.py",
         "CON", "con.py", "src/Aux.txt", "lpt1", "COM1.log.py", "trailing.", "folder /x.py", ".git", ".git/config",
         "sub/.GIT/hooks/x", "journal.jsonl", "./journal.jsonl", "META.txt", "Gomoku.prompt", "manual.md",

@@ -1,0 +1,205 @@
+"""The calibration job: learn thresholds from past runs, look at them, check them, pass them on."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from statistics import median
+
+from calibration import CalibrationError
+from calibration.fit import MINIMUM
+from calibration.labels import Group, Response, read_runs
+from calibration.quantiles import METHODS
+from calibration.reliability_plot import write_plot
+from calibration.separation import aurc, auroc, auroc_interval, kolmogorov_smirnov, prr, reliability
+from calibration.snapshot import Snapshot, from_json, to_json
+from calibration.store import Store, open_store
+from calibration.thresholds import default_store
+
+_STORE = default_store(Path(__file__).resolve().parent.parent / "WareHouse")
+_RECENT = 100  # answers of a group
+_COMPARABLE = 20  # older answers, below which nothing is said about drift
+_MOVED = 0.01  # how improbable a difference must be before it is called one
+
+Options = argparse.Namespace
+Rows = list[tuple[str, ...]]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command. Returns 0, or 2 where it refuses; nothing is changed then."""
+    options = _parser().parse_args(arguments)
+    try:
+        options.run(options)
+    except (CalibrationError, OSError) as error:
+        print(f"calibration: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _fit(options: Options) -> None:
+    past = read_runs(options.warehouses, observed_only=options.observed_only)
+    for folder, reason in past.skipped.items():
+        print(f"skipped {folder}: {reason}", file=sys.stderr)
+    print(f"{len(past.responses)} measured answers of {past.runs} runs; {len(past.skipped)} runs skipped")
+    with open_store(options.store or default_store(options.warehouses[0]), create=True) as store:
+        _print_snapshot(store.learn(past.responses, options.method, options.alpha), store)
+
+
+def _show(options: Options) -> None:
+    with open_store(options.store) as store:
+        _print_snapshot(_snapshot(store, options), store)
+
+
+def _check(options: Options) -> None:
+    with open_store(options.store) as store:
+        snapshot = _snapshot(store, options)
+        groups = _groups(store.history())
+    rows: Rows = [
+        ("subtask", "model", "right", "wrong", "AUROC", "AURC", "PRR", "triggers on right", "on wrong", "")
+    ]
+    rows += (_check_row(group, answers, snapshot.lookup(group).tau) for group, answers in groups.items())
+    _print_table(rows)
+    if options.plot:
+        bins = {group: reliability(answers) for group, answers in groups.items()}
+        write_plot({group: some for group, some in bins.items() if some}, options.plot)
+        print(f"The reliability plot is in {options.plot}")
+
+
+def _check_row(group: Group, answers: Sequence[Response], tau: float) -> tuple[str, ...]:
+    right = [answer for answer in answers if answer.outcome == "correct"]
+    wrong = [answer for answer in answers if answer.outcome == "incorrect"]
+    cells = (group.subtask, group.model, str(len(right)), str(len(wrong)))
+    rates = (_rate(right, tau), _rate(wrong, tau))
+    value = auroc(answers)
+    if value is None:
+        return (*cells, "-", "-", "-", *rates, "needs right and wrong answers")
+    low, high = auroc_interval(value, *(len({answer.task for answer in some}) for some in (wrong, right)))
+    verdict = "separates" if low > 0.5 else "misleads" if high < 0.5 else "this gate is a coin"
+    return (
+        *cells,
+        f"{value:.2f} [{low:.2f}, {high:.2f}]",
+        f"{aurc(answers):.3f}",
+        f"{prr(answers):.2f}",
+        *rates,
+        verdict,
+    )
+
+
+def _rate(answers: Sequence[Response], tau: float) -> str:
+    return f"{sum(answer.u > tau for answer in answers) / len(answers):.0%}" if answers else "-"
+
+
+def _drift(options: Options) -> None:
+    with open_store(options.store) as store:
+        groups = _groups(store.history())
+    rows: Rows = [("subtask", "model", "older", "recent", "median u", "recent", "distance", "p", "")]
+    for group, answers in groups.items():
+        scores = [answer.u for answer in answers]
+        older, recent = scores[:-_RECENT], scores[-_RECENT:]
+        cells = (group.subtask, group.model, str(len(older)), str(len(recent)))
+        if len(older) < _COMPARABLE:
+            rows.append((*cells, "-", "-", "-", "-", "too few answers"))
+            continue
+        distance, p = kolmogorov_smirnov(recent, older)
+        numbers = (f"{median(older):.4f}", f"{median(recent):.4f}", f"{distance:.2f}", f"{p:.3f}")
+        rows.append((*cells, *numbers, "moved: fit new runs" if p < _MOVED else "steady"))
+    _print_table(rows)
+
+
+def _export(options: Options) -> None:
+    with open_store(options.store) as store:
+        text = to_json(_snapshot(store, options))
+    part = options.file.with_name(options.file.name + ".part")
+    with open(part, "w", encoding="utf-8") as file:
+        file.write(text + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(part, options.file)
+
+
+def _import(options: Options) -> None:
+    snapshot = from_json(options.file.read_bytes(), str(options.file))
+    with open_store(options.store, create=True) as store:
+        _print_snapshot(store.add(snapshot), store)
+
+
+def _snapshot(store: Store, options: Options) -> Snapshot:
+    snapshot = store.snapshot(options.snapshot)
+    if snapshot is None:
+        raise CalibrationError(f"Nothing was learnt in {store.path} yet: python -m calibration fit WAREHOUSE")
+    return snapshot
+
+
+def _groups(history: Iterable[Response]) -> dict[Group, list[Response]]:
+    groups: defaultdict[Group, list[Response]] = defaultdict(list)
+    for answer in history:
+        groups[answer.group].append(answer)
+    return dict(sorted(groups.items()))
+
+
+def _print_snapshot(snapshot: Snapshot, store: Store) -> None:
+    print(
+        f"Snapshot #{snapshot.number} of {store.path}, learnt {snapshot.created_at} ({snapshot.method}, alpha "
+        f"{snapshot.alpha:g}). One correct answer of each task counts; {MINIMUM} make a threshold."
+    )
+    rows: Rows = [
+        ("subtask", "model", "log-probs", "tokens", "threshold", "correct", "wrong", "unknown", "true rate", "")
+    ]
+    for item in snapshot.thresholds:
+        rate = "{:.1%} to {:.1%}".format(*item.rates) if item.rates else "-"
+        counts = (str(item.n_correct), str(item.n_incorrect), str(item.n_unknown))
+        rows.append(
+            (*item.group[:4], f"{item.tau:.4f}", *counts, rate, item.reason and f"fallback: {item.reason}")
+        )
+    _print_table(rows)
+
+
+def _print_table(rows: Rows) -> None:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def _parser() -> argparse.ArgumentParser:
+    result = argparse.ArgumentParser(prog="python -m calibration", description=__doc__)
+    commands = result.add_subparsers(required=True, metavar="COMMAND")
+
+    def command(
+        name: str,
+        run: Callable[[Options], None],
+        about: str,
+        store: Path | None = _STORE,
+    ) -> argparse.ArgumentParser:
+        added = commands.add_parser(name, help=about, description=about)
+        where = "default: calibration/store.sqlite beside the WareHouse"
+        added.add_argument("--store", type=Path, metavar="FILE", default=store, help=where)
+        added.set_defaults(run=run)
+        return added
+
+    fit = command("fit", _fit, "learn thresholds from the runs in a WareHouse", store=None)
+    fit.add_argument("warehouses", nargs="+", type=Path, metavar="WAREHOUSE", help="a folder of product folders")
+    fit.add_argument(
+        "--method", choices=METHODS, default="conformal", help="of the quantile (default: %(default)s)"
+    )
+    fit.add_argument(
+        "--alpha", type=float, default=0.1, help="share of correct answers that may trigger (default: %(default)s)"
+    )
+    fit.add_argument("--observed-only", action="store_true", help="leave out runs not made with --uq observe")
+    show = command("show", _show, "the thresholds, and which subtasks lack how many answers")
+    check = command("check", _check, "does u tell wrong answers from right ones?")
+    check.add_argument("--plot", type=Path, metavar="PNG", help="also draw a reliability plot")
+    command("drift", _drift, "have recent scores moved?")
+    export = command("export", _export, "write a snapshot as JSON")
+    for pinned in (show, check, export):
+        pinned.add_argument("--snapshot", type=int, metavar="NUMBER", help="default: the newest")
+    for exchange in (export, command("import", _import, "add a snapshot from JSON")):
+        exchange.add_argument("file", type=Path)
+    return result
+
+
+if __name__ == "__main__":
+    sys.exit(main())

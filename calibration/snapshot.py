@@ -1,0 +1,120 @@
+"""A snapshot: the thresholds that were learnt at one moment, with all that says where they came from."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from calibration import CalibrationError
+from calibration.labels import LABEL_SOURCE, Group
+from calibration.quantiles import METHODS
+from uq.threshold import Threshold, fallback
+
+SCHEMA = 1
+REFIT = "Learn the thresholds again: python -m calibration fit WAREHOUSE --store NEW_FILE"
+
+
+@dataclass(frozen=True)
+class GroupThreshold:
+    """What was learnt of one group. `tau` is in nats; `reason` says why it is the fallback, if it is.
+
+    `n_correct` is the number of distinct tasks with a correct answer, one of which counts; the other
+    numbers are answers. `rank` is the place of `tau` among the `n_correct`, `rates` the
+    range in which the true share of triggers on correct answers lies, `auroc` how well u tells wrong
+    answers from right ones. The window is that of the runs' starts.
+    """
+
+    group: Group
+    tau: float
+    reason: str
+    n_correct: int
+    n_incorrect: int
+    n_unknown: int
+    rank: float | None
+    rates: tuple[float, float] | None
+    auroc: float | None
+    window_start: str
+    window_end: str
+    history_digest: str
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Immutable. `number` is its place in the store, `parent` the snapshot before it there."""
+
+    number: int
+    parent: int | None
+    created_at: str
+    method: str
+    alpha: float
+    label_source: str
+    thresholds: tuple[GroupThreshold, ...]
+
+    def lookup(self, group: Group) -> Threshold:
+        """Return the threshold of exactly this group; the fallback where none was learnt."""
+        found = next((item for item in self.thresholds if item.group == group), None)
+        if found is None:
+            return fallback(group.subtask)
+        if found.reason:
+            return replace(fallback(group.subtask), n_correct=found.n_correct, reason=found.reason)
+        return Threshold(
+            tau=found.tau,
+            source=f"calibrated #{self.number}",
+            subtask=group.subtask,
+            n_correct=found.n_correct,
+            method=self.method,
+            alpha=self.alpha,
+            model=group.model,
+            logprob_kind=group.logprob_kind,
+            selection=group.selection,
+        )
+
+    def lacks(self, model: str) -> str:
+        """Say that nothing was learnt of `model`, and what to do about it; "" where something was."""
+        learnt = {item.group.model for item in self.thresholds if not item.reason}
+        if model in learnt:
+            return ""
+        return (
+            f"Snapshot #{self.number} has thresholds of {', '.join(sorted(learnt)) or 'no model'}, not of "
+            f"{model}: the fallback is used. Make runs with --model {model} --uq observe and learn from them: "
+            "python -m calibration fit WAREHOUSE"
+        )
+
+
+def to_json(snapshot: Snapshot) -> str:
+    """Return the snapshot as JSON, without NaN and infinities."""
+    record = {"schema": SCHEMA, **asdict(snapshot)}
+    record["thresholds"] = [{**item, "group": item["group"]._asdict()} for item in record["thresholds"]]
+    return json.dumps(record, allow_nan=False, indent=1)
+
+
+def from_json(text: str | bytes, origin: str) -> Snapshot:
+    """Read what `to_json` wrote, from `origin`. Raises CalibrationError for what cannot have been learnt."""
+    try:
+        record = json.loads(text)
+        schema = record.pop("schema")
+        if schema != SCHEMA:
+            raise CalibrationError(f"{origin} has schema {schema}, but this version reads {SCHEMA}. {REFIT}")
+        thresholds = tuple(map(_group_threshold, record.pop("thresholds")))
+        snapshot = Snapshot(**record, thresholds=thresholds)
+        _check(snapshot)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise CalibrationError(f"{origin} holds no usable thresholds ({error}). {REFIT}") from error
+    return snapshot
+
+
+def _group_threshold(item: dict[str, Any]) -> GroupThreshold:
+    rates = item["rates"] and tuple(item["rates"])
+    return GroupThreshold(**{**item, "group": Group(**item["group"]), "rates": rates})
+
+
+def _check(snapshot: Snapshot) -> None:
+    if snapshot.method not in METHODS or not 0 < snapshot.alpha < 1:
+        raise ValueError(f"method {snapshot.method!r}, alpha {snapshot.alpha!r}")
+    if snapshot.label_source != LABEL_SOURCE:
+        raise ValueError(f"labels by {snapshot.label_source!r} instead of {LABEL_SOURCE!r}")
+    for item in snapshot.thresholds:
+        if not 0 <= item.tau < math.inf:
+            raise ValueError(f"a threshold of {item.group.subtask} is {item.tau}")
