@@ -40,7 +40,7 @@ def _learn(group: Group, answers: Sequence[Response], method: str, alpha: float)
     counts = Counter(answer.outcome for answer in answers)
     values = [answer.u for answer in _one_a_task(answers)]
     quantile = None
-    reason = "" if len(values) >= MINIMUM else f"{MINIMUM - len(values)} more correct answers are needed"
+    reason = "" if len(values) >= MINIMUM else f"lacks {MINIMUM - len(values)} of {MINIMUM} correct answers"
     if not reason:
         quantile = METHODS[method](values, alpha)
         if quantile.reason:
@@ -84,12 +84,12 @@ def _digest(answers: Iterable[Response]) -> str:
 
 
 def _refuse_censored(groups: dict[Group, list[Response]]) -> None:
-    censored = [answer for answers in groups.values() for answer in answers if answer.outcome == "censored"]
+    answers = (answer for some in groups.values() for answer in some)
+    censored = Counter(answer.group.subtask for answer in answers if answer.outcome == "censored")
     if censored:
-        subtasks = Counter(answer.group.subtask for answer in censored)
+        counts = ", ".join(f"{subtask} {count}" for subtask, count in sorted(censored.items()))
         raise CalibrationError(
-            f"{len(censored)} answers in {len({answer.run for answer in censored})} runs were replaced after a "
-            f"trigger ({', '.join(f'{name} {count}' for name, count in sorted(subtasks.items()))}), so nobody "
-            "knows whether they were right. Learnt without them, the thresholds would sink with every round. "
-            "Learn from runs made with --uq observe; --observed-only leaves out all others."
+            f"Answers that were replaced after a trigger have no label ({counts}). Learnt from the others alone, "
+            "thresholds would sink round by round. Learn from runs made with --uq observe; --observed-only "
+            "leaves out all others."
         )

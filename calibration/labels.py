@@ -1,12 +1,12 @@
 """From the journals of past runs to labelled responses: how uncertain an answer was, and whether it was right.
 
 An answer is right when the code downstream of it passed the next subtask's checkpoint, that is, when the
-first verdict on changed code after it says that the product is complete and runs:
+next verdict on the product says that it is complete and runs:
 
     correct     the next checkpoint found the product complete and running
     incorrect   the next checkpoint found it broken, incomplete or failing
-    unknown     no checkpoint came after the answer, or the product cannot be run here, or the step that was
-                checked changed nothing, so that the verdict is about older code
+    unknown     no checkpoint came after the answer, or the product cannot be run here, or what runs is older
+                code, since the step that was checked changed nothing
     censored    the answer was replaced after a trigger: nobody saw what would have become of it
 
 Unknown is not incorrect. No code comes after a manual or a list of packages, so they stay unknown. u is
@@ -118,7 +118,7 @@ def responses(events: Sequence[Event]) -> list[Response]:
         elif isinstance(event, FilesChanged):
             changed = bool(event.diffs)
         elif isinstance(event, Checked) and event.subtask:
-            label = _label(event.verdict) if changed else "unknown"
+            label = _label(event.verdict, changed)
             for place in range(open_from, len(labelled)):
                 if labelled[place].outcome == "unknown":
                     labelled[place] = replace(labelled[place], outcome=label)
@@ -145,7 +145,7 @@ def _group(subtask: str, measurement: dict[str, Any]) -> Group:
     return Group(subtask, *(str(measurement[name]) for name in names))
 
 
-def _label(verdict: dict[str, Any]) -> Outcome:
+def _label(verdict: dict[str, Any], changed: bool) -> Outcome:
     if not verdict["works"]:
         return "incorrect"
-    return "unknown" if verdict["status"] == "not_verifiable" else "correct"
+    return "correct" if changed and verdict["status"] != "not_verifiable" else "unknown"

@@ -12,7 +12,9 @@ from calibration.separation import Bin
 
 
 def write_plot(bins: Mapping[Group, Sequence[Bin]], path: Path) -> None:
-    """Write a PNG with one panel a group. Raises CalibrationError where matplotlib is not installed."""
+    """Write a PNG with one panel a group. Raises CalibrationError without groups or without matplotlib."""
+    if not bins:
+        raise CalibrationError("There is nothing to plot: no answer is known to be right or wrong.")
     try:
         figure = import_module("matplotlib.figure").Figure(figsize=(4, 3.5 * len(bins)), layout="constrained")
     except ImportError as error:

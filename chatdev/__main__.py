@@ -1,15 +1,16 @@
-"""`python -m chatdev validate PATH` checks company folders; anything else is the command `run.py`."""
+"""`python -m chatdev COMMAND`: what is there beside `run.py`. Without a command it is `run.py` itself."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from chatdev.cli import main
 from chatdev.company import validate_folder
 
 
-def validate(paths: list[str]) -> int:
+def validate(paths: Sequence[str]) -> int:
     """Print what is wrong with the companies in `paths`. Returns 0 where nothing is, else 2."""
     if not paths or paths[0] in ("-h", "--help"):
         print("usage: python -m chatdev validate PATH…   a company folder, or a folder of such folders")
@@ -22,6 +23,32 @@ def validate(paths: list[str]) -> int:
     return 2 if problems else 0
 
 
+def doctor(arguments: Sequence[str]) -> int:
+    """Check whether a run would work here; see chatdev.doctor."""
+    # The engines are imported only when they are asked for.
+    from chatdev.doctor import main
+
+    return main(arguments)
+
+
+COMMANDS: dict[str, tuple[Callable[[Sequence[str]], int], str]] = {
+    "validate": (validate, "check company folders"),
+    "doctor": (doctor, "check that a run would work here, and what the model's log-probs mean"),
+}
+
+
+def dispatch(arguments: Sequence[str]) -> int:
+    """Run the command that `arguments` begin with, or `run.py` with all of them. Returns the exit code."""
+    if arguments and arguments[0] in COMMANDS:
+        return COMMANDS[arguments[0]][0](arguments[1:])
+    if list(arguments) in (["-h"], ["--help"]):
+        print("usage: python -m chatdev COMMAND …\n")
+        for name, (_, purpose) in COMMANDS.items():
+            print(f"  {name:<10} {purpose}")
+        print("\nAnything else is understood as by run.py: see python run.py --help.")
+        return 0
+    return main(arguments)
+
+
 if __name__ == "__main__":
-    arguments = sys.argv[1:]
-    raise SystemExit(validate(arguments[1:]) if arguments[:1] == ["validate"] else main(arguments))
+    raise SystemExit(dispatch(sys.argv[1:]))

@@ -88,9 +88,22 @@ class Asker:
 
     def _live(self, messages: Sequence[Message], sampling: Sampling) -> Answer:
         try:
-            return self.model.answer(messages, sampling)[0]
+            return _storable(self.model.answer(messages, sampling)[0])
         except ContextOverflow:
             return Answer("", finish_reason=_OVERFLOW, model=self.model.name)
+
+
+def _storable(answer: Answer) -> Answer:
+    """The answer without halves of characters, which JSON can bring and no file takes."""
+
+    def whole(text: str) -> str:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+    tokens = (
+        Token(whole(token.text), token.logprob, tuple((whole(word), p) for word, p in token.alternatives))
+        for token in answer.tokens
+    )
+    return replace(answer, text=whole(answer.text), tokens=tuple(tokens))
 
 
 def joined(first: Answer, rest: Answer) -> Answer:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import fields
@@ -20,8 +21,9 @@ _META_FLAGS = ("with_memory", "clear_structure", "git_management", "gui_design",
 
 def safe_name(name: str, otherwise: str) -> str:
     """`name` as a part of a folder's name: what no file system or shell could trip over becomes `_`."""
-    plain = _UNSAFE.sub("_", name.strip()).strip("._").encode()[:_LONGEST_NAME]
-    return plain.decode(errors="ignore") or otherwise
+    encoding = sys.getfilesystemencoding()  # ASCII in some locales
+    plain = _UNSAFE.sub("_", name.strip()).strip("._").encode(encoding, "ignore")[:_LONGEST_NAME]
+    return plain.decode(encoding, "ignore") or otherwise
 
 
 def create_folder(warehouse: Path, name: str, organization: str) -> tuple[Path, str]:

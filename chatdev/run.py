@@ -100,8 +100,11 @@ def resume(folder: Path, *, allow_unsandboxed: bool = False) -> int:
     try:
         if model.name != started.model:
             raise BadArguments(f"{path} was made with the model {started.model}, not with {model.name}.")
+        journal = Journal.resume(path)
         product.remove_written(folder, _written(events))
-        return _run(folder, Journal.resume(path), started, company, settings, model, snapshot)
+        return _run(folder, journal, started, company, settings, model, snapshot)
+    except JournalError as error:
+        raise BadArguments(str(error)) from error
     finally:
         model.close()
 

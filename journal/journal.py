@@ -8,6 +8,7 @@ taken from the recorded ones, in order; the first that differs ends the replay a
 from __future__ import annotations
 
 import dataclasses
+import fcntl
 import json
 import math
 import os
@@ -28,14 +29,14 @@ FILE_NAME = "journal.jsonl"
 
 
 class JournalError(Exception):
-    """A journal that cannot be read; the message names file, line and remedy."""
+    """A journal that cannot be read or is being written; the message names file, line and remedy."""
 
 
 class Journal:
     """An append-only journal that replays its past first.
 
     `path` is the file; `past` are the recorded events still to be walked through. Listeners see every
-    event, replayed or new.
+    event, replayed or new. Raises JournalError where another process writes it.
     """
 
     def __init__(self, path: Path, past: list[Event] | None = None) -> None:
@@ -46,16 +47,21 @@ class Journal:
         self._resuming = past is not None
         # Unbuffered: what a full disk refused must not wait in memory and come out with a later line.
         self._file: FileIO = open(path, "ab", buffering=0)
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self._file.close()
+            raise JournalError(f"{path}: its run still goes on in another process; let that end first") from None
 
     @classmethod
     def resume(cls, path: Path) -> Journal:
         """Open a stopped run's journal. A half-written last line is cut off. Raises JournalError."""
-        events = read(path)
+        journal = cls(path, read(path))
         data = path.read_bytes()
         end = data.rfind(b"\n") + 1
         if end < len(data):
             os.truncate(path, end)
-        return cls(path, events)
+        return journal
 
     @property
     def replaying(self) -> bool:

@@ -5,10 +5,12 @@ Torch and transformers are imported when a model is opened, not before.
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,9 +42,8 @@ class HuggingFaceModel:
             import torch
             import transformers
         except ImportError as error:
-            raise ModelUnusable(
-                f"hf: models cannot be run ({error})", "Run pip install torch transformers accelerate."
-            ) from error
+            remedy = "Run pip install torch transformers accelerate."
+            raise ModelUnusable(f"hf: models cannot be run ({error})", remedy) from error
         name, folder, options = _located(reference)
         if quantize:
             options["quantization_config"] = _four_bits()
@@ -57,10 +58,9 @@ class HuggingFaceModel:
             self._ends = self._end_tokens()
         # What a checkpoint lacks or breaks can show as any kind of error.
         except Exception as error:
-            raise ModelUnusable(
-                f"transformers cannot load {reference} as a chat model ({_first_line(error)})",
-                "Its files may be incomplete, unknown to this version, or too big for the memory.",
-            ) from error
+            reason = f"transformers cannot load {reference} as a chat model ({_first_line(error)})"
+            remedy = "Its files may be incomplete, unknown to this version, or too big for the memory."
+            raise ModelUnusable(reason, remedy) from error
         self._model.generation_config = transformers.GenerationConfig()
         limits = self._model.config.get_text_config()
         self.window: int = getattr(limits, "max_position_embeddings", None) or self._tokenizer.model_max_length
@@ -79,10 +79,11 @@ class HuggingFaceModel:
         room = self.window - length
         if room < 1:
             raise ContextOverflow(f"The prompt has {length} tokens, the window {self.window}.", self.window)
-        if sampling.seed is None:
-            torch.seed()
-        else:
-            torch.manual_seed(sampling.seed)
+        torch.manual_seed(secrets.randbits(63) if sampling.seed is None else sampling.seed)
+        drawing: dict[str, Any] = {"do_sample": sampling.temperature > 0}
+        if sampling.temperature > 0:
+            # Left alone, transformers would cut off all but 50 tokens.
+            drawing |= {"temperature": float(sampling.temperature), "top_p": float(sampling.top_p), "top_k": 0}
         batch = prompt.repeat(sampling.n, 1)
         tap = LogprobTap(length, self._top_logprobs)
         try:
@@ -90,16 +91,14 @@ class HuggingFaceModel:
                 batch,
                 attention_mask=torch.ones_like(batch),
                 logits_processor=[tap],
-                max_new_tokens=min(sampling.max_tokens or room, room),
+                max_new_tokens=max(1, min(sampling.max_tokens or room, room)),
                 eos_token_id=self._ends,
                 pad_token_id=self._ends[0],
-                **_drawing(sampling),
+                **drawing,
             )
         except torch.OutOfMemoryError as error:
-            raise ModelUnusable(
-                f"The memory does not hold {self.name} and {sampling.n} conversations of {length} tokens",
-                "Use a smaller model.",
-            ) from error
+            reason = f"The memory does not hold {self.name} and {sampling.n} conversations of {length} tokens"
+            raise ModelUnusable(reason, "Use a smaller model.") from error
         answers = [self._read(records) for records in tap.records(sequences, self._ends)]
         usage = Usage(length, sum(len(answer.tokens) for answer in answers))
         answers[0] = replace(answers[0], usage=usage, seconds=time.monotonic() - started)
@@ -114,17 +113,14 @@ class HuggingFaceModel:
         from jinja2 import TemplateError
 
         chat = [{"role": message.role, "content": message.content} for message in messages]
-        try:
+        # Gemma has no system role, and its conversations begin with the user.
+        for form in (chat, _folded(chat)):
             try:
-                ids = self._ids(chat, add_generation_prompt=True)
-            except TemplateError:
-                # Gemma has no system role, and its conversations begin with the user.
-                ids = self._ids(_folded(chat), add_generation_prompt=True)
-        except TemplateError as error:
-            raise ModelUnusable(
-                f"The chat template of {self.name} refuses the conversation ({error})", "Use another model."
-            ) from error
-        return ids.to(self._model.device)
+                return self._ids(form, add_generation_prompt=True).to(self._model.device)
+            except TemplateError as error:
+                refusal = error
+        reason = f"The chat template of {self.name} refuses the conversation ({refusal})"
+        raise ModelUnusable(reason, "Use another model.") from refusal
 
     def _ids(self, chat: _Chat, **options: Any) -> Any:
         # Control tokens that somebody wrote into a message stay text.
@@ -138,6 +134,8 @@ class HuggingFaceModel:
         special = {token for token, added in self._tokenizer.added_tokens_decoder.items() if added.special}
         ends = {*(configured if isinstance(configured, list) else [configured]), self._tokenizer.eos_token_id}
         ends.add(next((token for token in reversed(turn) if token in special), None))
+        if ends == {None}:
+            raise ValueError("no token ends a turn")
         return sorted(ends - {None})
 
     def _read(self, records: Sequence[TokenRecord]) -> Answer:
@@ -164,26 +162,15 @@ class HuggingFaceModel:
         A token's text depends on the one before it, and a character may be spread over several tokens: it
         belongs to the one that completes it.
         """
+        decode = partial(self._tokenizer.decode, skip_special_tokens=True, clean_up_tokenization_spaces=False)
         texts = [""] * len(ids)
         start = done = 0
         for end in range(1, len(ids) + 1):
-            text = self._decoded(ids[start:end])
+            text = decode(ids[start:end])
             if not text.endswith("\N{REPLACEMENT CHARACTER}") or end == len(ids):
-                texts[end - 1] = text[len(self._decoded(ids[start:done])) :]
+                texts[end - 1] = text[len(decode(ids[start:done])) :]
                 start, done = done, end
         return texts
-
-    def _decoded(self, ids: Sequence[int]) -> str:
-        text: str = self._tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
-        return text
-
-
-def _drawing(sampling: Sampling) -> dict[str, Any]:
-    if sampling.temperature <= 0:
-        return {"do_sample": False}
-    temperature, top_p = float(sampling.temperature), float(sampling.top_p)
-    # Left alone, transformers would cut off all but 50 tokens.
-    return {"do_sample": True, "temperature": temperature, "top_p": top_p, "top_k": 0}
 
 
 def _folded(chat: _Chat) -> _Chat:
@@ -220,32 +207,23 @@ def _fetched(repository: str) -> Path:
     try:
         return Path(snapshot_download(repository, allow_patterns=wanted, ignore_patterns=unwanted))
     except GatedRepoError as error:
-        raise ModelUnusable(
-            f"{repository} is only for those who have accepted its licence",
-            "Accept it on the model's page and set HF_TOKEN.",
-        ) from error
+        reason = f"{repository} is only for those who have accepted its licence"
+        raise ModelUnusable(reason, "Accept it on the model's page and set HF_TOKEN.") from error
     except (RepositoryNotFoundError, HFValidationError) as error:
-        raise ModelUnusable(
-            f"There is no folder {repository}, and no model of that name on the hub",
-            "Correct the name in --model, or set HF_TOKEN where it is private.",
-        ) from error
+        reason = f"There is no folder {repository}, and no model of that name on the hub"
+        raise ModelUnusable(reason, "Correct the name in --model, or set HF_TOKEN where it is private.") from error
     except OSError as error:
-        raise ModelUnusable(
-            f"{repository} is not on this machine and cannot be fetched ({_first_line(error)})",
-            "Connect to the network and run again, or give --model hf:FOLDER.",
-        ) from error
+        reason = f"{repository} is not on this machine and cannot be fetched ({_first_line(error)})"
+        raise ModelUnusable(reason, "Connect to the network and run again, or give --model hf:FOLDER.") from error
 
 
 def _four_bits() -> Any:
-    try:
-        import bitsandbytes  # noqa: F401
-        import torch
-        from transformers import BitsAndBytesConfig
-    except ImportError as error:
-        raise ModelUnusable(
-            f"A model cannot be quantized on loading ({error})",
-            "Run pip install bitsandbytes, or leave --quantize out.",
-        ) from error
+    if find_spec("bitsandbytes") is None:
+        remedy = "Run pip install bitsandbytes, or leave --quantize out."
+        raise ModelUnusable("Quantizing on loading needs bitsandbytes, which is not installed", remedy)
+    import torch
+    from transformers import BitsAndBytesConfig
+
     return BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=torch.bfloat16)
 
 

@@ -56,14 +56,10 @@ class LogprobTap:
             torch.stack([top.values for top in self._tops[:steps]], dim=1),
         )
         found = []
-        for drawn, logprobs, others, values in zip(*(column.tolist() for column in columns), strict=True):
-            length = next((i + 1 for i, token in enumerate(drawn) if token in ends), steps)
-            found.append(
-                [
-                    TokenRecord(drawn[i], logprobs[i], tuple(zip(others[i], values[i], strict=True)))
-                    for i in range(length)
-                ]
-            )
+        for row in zip(*(column.tolist() for column in columns), strict=True):
+            length = next((i + 1 for i, token in enumerate(row[0]) if token in ends), steps)
+            fields = list(zip(*row, strict=True))[:length]
+            found.append([TokenRecord(id, p, tuple(zip(ids, ps, strict=True))) for id, p, ids, ps in fields])
         return found
 
     def _settle(self, sequences: Any) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from camel.models import verdicts
 from camel.models.catalog import catalog
 from camel.models.fetch import fetch
 from camel.models.hugging_face import HuggingFaceModel
 from camel.models.llama_cpp import LlamaCppModel
 from camel.models.model import Model, ModelUnusable
-from camel.models.openai_api import OpenAIModel
+from camel.models.openai_api import OpenAIModel, server_url
 from camel.models.scripted import ScriptedModel
 
 
@@ -34,7 +35,12 @@ def open_model(specification: str, *, base_url: str | None = None, quantize: boo
     if specification in known.legacy:
         kind, rest = "openai", known.legacy[specification]
     if kind == "openai" and rest:
-        model = OpenAIModel(rest, base_url=base_url, window=known.openai.get(rest))
+        model = OpenAIModel(
+            rest,
+            base_url=base_url,
+            window=known.openai.get(rest),
+            logprob_kind=verdicts.recall(server_url(base_url), rest),
+        )
         model.check()
         return model
     if kind == "scripted" and rest:

@@ -17,10 +17,13 @@ def answers(reply: dict[str, Any], model: str, seconds: float, kind: LogprobKind
 
     `kind` is what the server's log-probs are known to be; it is lowered to `none` where there are none
     and to `unknown` where the tokens are not those of the text. Usage and `seconds` belong to the whole
-    request: the first answer carries them, so that sums over answers are right.
+    request: the first answer carries them, so that sums over answers are right. Raises what comes of
+    taking something else for a chat completion: ValueError, TypeError, LookupError or AttributeError.
     """
     choices: list[dict[str, Any]] = reply["choices"]
     texts = [(choice.get("message") or {}).get("content") or "" for choice in choices]
+    if not texts or not all(isinstance(text, str) for text in texts):
+        raise ValueError("there is no choice whose content is text")
     tokens = [_tokens(choice) for choice in choices]
     usage = _usage(reply.get("usage") or {}, sum(map(len, tokens)))
     return [
@@ -70,9 +73,9 @@ def _usage(usage: dict[str, Any], emitted: int) -> Usage:
     """Read the token counts; some servers count only one of several choices, so `emitted` is the least."""
     details = usage.get("prompt_tokens_details") or {}
     return Usage(
-        prompt_tokens=usage.get("prompt_tokens") or 0,
-        completion_tokens=max(usage.get("completion_tokens") or 0, emitted),
-        cached_tokens=details.get("cached_tokens") or 0,
+        prompt_tokens=int(usage.get("prompt_tokens") or 0),
+        completion_tokens=max(int(usage.get("completion_tokens") or 0), emitted),
+        cached_tokens=int(details.get("cached_tokens") or 0),
     )
 
 

@@ -54,7 +54,7 @@ class OpenAIModel:
     ) -> None:
         self.name = name
         self.window = window
-        self.url = base_url or os.environ.get("BASE_URL") or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
+        self.url = server_url(base_url)
         self._client = _client(self.url, timeout)
         self._options = dict(options or {})
         self._logprob_kind = logprob_kind
@@ -164,18 +164,21 @@ class OpenAIModel:
             self._refused.add("logprobs" if "top_logprobs" in self._refused else "top_logprobs")
 
     def _read(self, text: str, sampling: Sampling, seconds: float) -> list[Answer]:
+        # At temperature 1 nothing was scaled or cut: these are the model's own probabilities.
+        undistorted = sampling.temperature == 1 and sampling.top_p == 1
+        kind = "raw" if undistorted else self._logprob_kind
         try:
-            reply = json.loads(text)
-        except ValueError:
-            reply = None
-        if not isinstance(reply, dict) or not reply.get("choices"):
+            return answers(json.loads(text), self.name, seconds, kind)
+        except (ValueError, TypeError, LookupError, AttributeError) as error:
             raise ModelUnusable(
                 f"{self.url} replied with something that is not a chat completion ({text[:200]!r})",
                 "Correct --base-url, which mostly ends in /v1.",
-            )
-        # At temperature 1 nothing was scaled or cut: these are the model's own probabilities.
-        undistorted = sampling.temperature == 1 and sampling.top_p == 1
-        return answers(reply, self.name, seconds, "raw" if undistorted else self._logprob_kind)
+            ) from error
+
+
+def server_url(base_url: str | None = None) -> str:
+    """Return where requests go: `base_url`, else what the environment says, else OpenAI's own service."""
+    return base_url or os.environ.get("BASE_URL") or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
 
 
 def _client(url: str, timeout: float) -> openai.OpenAI:

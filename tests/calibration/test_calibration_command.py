@@ -11,6 +11,8 @@ import pytest
 
 import chatdev.chain
 from calibration.__main__ import main as calibrate
+from calibration.labels import Group, Response
+from calibration.store import open_store
 from chatdev.checkpoint import Verdict
 from chatdev.cli import main as run
 from journal import read
@@ -25,18 +27,18 @@ Run = Callable[..., Path]
 
 @pytest.fixture
 def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Runs a company that only codes on a task of its own; the one answer has the u given."""
+    """Runs a company that only codes, on a task of its own; the answer has the u given, a second one `next_u`."""
     (tmp_path / "company").mkdir()
     (tmp_path / "company" / "ChatChainConfig.json").write_text(json.dumps({"chain": CHAIN}))
     monkeypatch.setattr(chatdev.chain, "check", lambda root, files, *_, **__: WORKS if files else FAILS)
     count = 0
 
-    def play(u: float, uq: str = "on", *more: str, works: bool = True) -> Path:
+    def play(u: float, uq: str = "on", *more: str, next_u: float | None = None) -> Path:
         nonlocal count
         count += 1
-        text = f"main.py\n```python\nprint({count})\n```\n" if works else "I cannot."
         script = tmp_path / "script.json"
-        script.write_text(json.dumps([{"text": text, "u": u, "match": "."}]))
+        said = [{"text": f"main.py\n```python\nprint({x})\n```\n", "u": x} for x in (u, next_u or u, u)]
+        script.write_text(json.dumps(said))
         arguments = ["--task", f"task {count}", "--name", f"P{count}", "--org", "O", "--uq", uq, *more]
         arguments += ["--config", str(tmp_path / "company"), "--warehouse", str(tmp_path / "WareHouse")]
         run([*arguments, "--model", f"scripted:{script}", "--allow-unsandboxed"])
@@ -85,10 +87,10 @@ def test_sixty_observed_runs_then_the_gate_fires_above_what_was_learnt(
 
     # The acting runs change nothing for those who learn from observed ones.
     assert calibrate(["fit", str(tmp_path / "WareHouse"), "--observed-only"]) == 0
-    printed = capsys.readouterr()
-    assert "60 measured answers of 60 runs; 5 runs skipped" in printed.out
-    assert "0.0550" in printed.out
-    assert "not made with --uq observe" in printed.err
+    captured = capsys.readouterr()
+    assert "60 measured answers of 60 runs; 5 runs skipped" in captured.out
+    assert "0.0550" in captured.out
+    assert "not made with --uq observe" in captured.err
 
 
 @pytest.fixture
@@ -105,10 +107,23 @@ def learn_at(tmp_path: Path, tau: float, store: Path, model: str = "scripted") -
         "selection": "content-v1",
         "signal": "token-uncertainty",
     }
-    item = {"group": group, "tau": tau, "reason": "", "n_correct": 50, "n_incorrect": 0, "n_unknown": 0}
+    item: dict[str, object] = {
+        "group": group,
+        "tau": tau,
+        "reason": "",
+        "n_correct": 50,
+        "n_incorrect": 0,
+        "n_unknown": 0,
+    }
     item |= {"rank": 46, "rates": [0.04, 0.17], "auroc": None, "history_digest": "d"}
     item |= {"window_start": "20260101000000", "window_end": "20260101000000"}
-    record = {"schema": 1, "number": 7, "parent": None, "created_at": "2026-01-01", "method": "conformal"}
+    record: dict[str, object] = {
+        "schema": 1,
+        "number": 7,
+        "parent": None,
+        "created_at": "2026-01-01",
+        "method": "conformal",
+    }
     record |= {"alpha": 0.1, "label_source": "next-checkpoint-v1", "thresholds": [item]}
     (tmp_path / "learnt.json").write_text(json.dumps(record))
     assert calibrate(["import", str(tmp_path / "learnt.json"), "--store", str(store)]) == 0
@@ -118,8 +133,8 @@ def learn_at(tmp_path: Path, tau: float, store: Path, model: str = "scripted") -
 def test_a_run_stays_pinned_to_its_snapshot_when_it_is_resumed(play: Run, learnt: Path, tmp_path: Path) -> None:
     journal = play(0.3, "observe")
     lines = journal.read_bytes().splitlines(keepends=True)
-    assert b"SubtaskStarted" in lines[2]
-    journal.write_bytes(b"".join(lines[:3]))
+    assert b"SubtaskStarted" in lines[1]
+    journal.write_bytes(b"".join(lines[:2]))
     learn_at(tmp_path, 0.9, learnt)
     assert run(["--resume", str(journal.parent), "--allow-unsandboxed"]) == 0
     assert measured(journal).threshold["source"] == "calibrated #1"
@@ -131,7 +146,7 @@ def test_a_resumed_run_whose_store_is_gone_says_so(
     play: Run, learnt: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     journal = play(0.3, "observe")
-    before = b"".join(journal.read_bytes().splitlines(keepends=True)[:3])
+    before = b"".join(journal.read_bytes().splitlines(keepends=True)[:2])
     journal.write_bytes(before)
     learnt.unlink()
     assert run(["--resume", str(journal.parent), "--allow-unsandboxed"]) == 2
@@ -178,16 +193,10 @@ def test_without_the_gate_no_store_is_looked_at(play: Run, learnt: Path) -> None
 def test_runs_that_acted_are_refused_with_what_to_do(
     play: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    script = [{"text": f"main.py\n```python\nprint({u})\n```\n", "u": u, "match": "."} for u in (0.9, 0.1)]
-    journal = play(0.9)
-    (tmp_path / "script.json").write_text(json.dumps(script))
-    journal.unlink()
-    arguments = ["--task", "t", "--name", "Q", "--org", "O", "--config", str(tmp_path / "company")]
-    arguments += ["--warehouse", str(tmp_path / "WareHouse"), "--model", f"scripted:{tmp_path / 'script.json'}"]
-    run([*arguments, "--allow-unsandboxed"])
+    play(0.9, next_u=0.1)
     assert calibrate(["fit", str(tmp_path / "WareHouse")]) == 2
     complaint = capsys.readouterr().err
-    assert "1 answers in 1 runs were replaced after a trigger (Coding 1)" in complaint
+    assert "replaced after a trigger have no label (Coding 1)" in complaint
     assert "--uq observe" in complaint
     assert calibrate(["show", "--store", str(tmp_path / "calibration" / "store.sqlite")]) == 2
 
@@ -203,7 +212,7 @@ def test_check_tells_a_gate_that_separates_from_a_coin(
     for number in range(8):
         play(0.01 + number / 1000, "observe")
     assert calibrate(["fit", str(tmp_path / "WareHouse")]) == 0
-    assert "fallback: 38 more correct answers are needed" in capsys.readouterr().out
+    assert "fallback: lacks 38 of 50 correct answers" in capsys.readouterr().out
     assert calibrate(["check", *store]) == 0
     assert "this gate is a coin" in capsys.readouterr().out
     monkeypatch.setattr(chatdev.chain, "check", lambda *_, **__: FAILS)
@@ -239,6 +248,13 @@ def test_a_reliability_plot_is_a_png_or_says_what_it_needs(
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_without_labels_there_is_nothing_to_plot(
+    learnt: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert calibrate(["check", "--store", str(learnt), "--plot", str(tmp_path / "p.png")]) == 2
+    assert "nothing to plot" in capsys.readouterr().err
+
+
 def test_a_snapshot_moves_to_another_machine(
     learnt: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -250,10 +266,7 @@ def test_a_snapshot_moves_to_another_machine(
     assert "Coding   scripted  raw        content-v1  0.2500     50" in capsys.readouterr().out
 
 
-def test_drift_is_seen(play: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from calibration.labels import Group, Response
-    from calibration.store import open_store
-
+def test_drift_is_seen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "store.sqlite"
     groups = [
         Group(name, "m", "raw", "content-v1", "token-uncertainty") for name in ("Coding", "Manual", "Slogan")

@@ -73,7 +73,7 @@ def test_what_no_code_comes_after_is_unknown() -> None:
     ]
 
 
-def test_a_verdict_on_older_code_labels_nothing() -> None:
+def test_no_answer_is_right_because_older_code_runs() -> None:
     assert outcomes(
         measured("DemandAnalysis"),
         Checked("", True, {"works": True, "status": "runs"}),
@@ -82,6 +82,12 @@ def test_a_verdict_on_older_code_labels_nothing() -> None:
         measured("TestModification"),
         *checked("TestModification", works=True),
     ) == [("DemandAnalysis", "unknown"), ("Coding", "unknown"), ("TestModification", "correct")]
+
+
+def test_an_answer_without_a_usable_file_is_wrong_where_the_product_fails() -> None:
+    assert outcomes(measured("Coding"), *checked("Coding", works=False, changed=False)) == [
+        ("Coding", "incorrect")
+    ]
 
 
 def test_a_program_that_cannot_be_run_here_is_unknown_unless_it_is_incomplete() -> None:

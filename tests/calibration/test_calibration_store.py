@@ -55,7 +55,7 @@ def path(tmp_path: Path) -> Path:
 
 def test_fifty_correct_answers_make_a_threshold_and_forty_nine_do_not(path: Path) -> None:
     (few,) = learn(path, responses(49)).thresholds
-    assert (few.tau, few.n_correct, few.reason) == (0.5, 49, "1 more correct answers are needed")
+    assert (few.tau, few.n_correct, few.reason) == (0.5, 49, "lacks 1 of 50 correct answers")
     (enough,) = learn(path, responses(50)).thresholds
     assert (enough.tau, enough.rank, enough.n_correct, enough.reason) == (0.46, 46, 50, "")
     assert enough.rates == pytest.approx((0.040, 0.174), abs=6e-4)
@@ -97,7 +97,7 @@ def test_each_kind_of_answer_has_a_threshold_of_its_own(path: Path) -> None:
     assert len(snapshot.thresholds) == 6
     assert snapshot.lookup(GROUP).source == "calibrated #1"
     assert {snapshot.lookup(group).source for group in others} == {"fallback"}
-    assert snapshot.lookup(others[0]).reason == "1 more correct answers are needed"
+    assert snapshot.lookup(others[0]).reason == "lacks 1 of 50 correct answers"
 
 
 def test_the_threshold_says_where_it_came_from_and_only_strictly_above_triggers(path: Path) -> None:
@@ -142,7 +142,7 @@ def test_a_run_learnt_from_twice_counts_once(path: Path) -> None:
 
 def test_censored_history_is_refused_and_the_store_stays_as_it_was(path: Path) -> None:
     learn(path, responses(50))
-    with pytest.raises(CalibrationError, match=r"2 answers in 2 runs were replaced.*Coding 2.*--uq observe"):
+    with pytest.raises(CalibrationError, match=r"no label \(Coding 2\).*--uq observe"):
         learn(path, [response(60, 0.1), response(61, 0.9, "censored"), response(62, 0.8, "censored")])
     assert content(path) == (50, 1)
 
@@ -233,7 +233,7 @@ def test_the_trigger_rate_stays_where_it_was_asked_for_round_after_round(path: P
         acted = [
             response(1000 * turn + n, u, "censored" if u > tau else "correct") for n, u in enumerate(scores, 1)
         ]
-        with pytest.raises(CalibrationError, match="would sink with every round"):
+        with pytest.raises(CalibrationError, match="would sink round by round"):
             learn(path, acted)
         observed = [replace(answer, outcome="correct") for answer in acted]
         tau = learn(path, observed).thresholds[0].tau
