@@ -34,7 +34,7 @@ _SURE_P = 0.8
 _FENCE = re.compile(r"^\s*(```|~~~)")
 _ESCAPES = {"\\n": "\n", "\\t": "\t", "\\\\": "\\"}
 _EXPECTED_ERROR = re.compile(r"^(error|usage)\b", re.IGNORECASE)
-_TRACEBACK = "Traceback (most recent call last)"
+TRACEBACK = "Traceback (most recent call last)"
 _SHELL_WORDS = frozenset(["&&", "||", ";", "&", ">", ">>", "<<", "<<<", "2>&1"])
 _SHOWN_CHARACTERS = 300
 
@@ -127,7 +127,7 @@ def judge(run: AcceptanceRun, outcome: dict[str, Any]) -> RunResult:
     stdout, stderr = str(outcome["stdout"]), str(outcome["stderr"])
     if outcome["timed_out"]:
         return RunResult(run.line, 0, fault="did not end")
-    if _TRACEBACK in stderr:
+    if TRACEBACK in stderr:
         last = stderr.strip().splitlines()[-1]
         waits = "EOFError" in last
         return RunResult(run.line, 0, fault="asks with input(), which nobody answers" if waits else stderr.strip())

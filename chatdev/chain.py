@@ -38,7 +38,7 @@ from journal.events import (
     digest,
 )
 
-_FORM = (Path(__file__).parent / "prompts" / "form.txt").read_text(encoding="utf-8")
+_PROMPTS = Path(__file__).parent / "prompts"
 _MOST_ATTEMPTS = 5
 _MOST_CONTINUATIONS = 2
 _WARMER, _WARMEST = 0.1, 0.8
@@ -194,7 +194,8 @@ class ChatChain:
         """Ask once more, with the form shown; the second answer counts only if it can be used."""
         said = outcome.answer.text
         if phase.form:
-            question = "\n".join([*_refusals(parse_reply(said)), _FORM])
+            form = (_PROMPTS / f"form_{phase.form}.txt").read_text(encoding="utf-8")
+            question = "\n".join([*_refusals(parse_reply(said)), form])
             again: tuple[Message, ...] = (Message("assistant", said), Message("user", question))
         elif not said.strip():
             again = ()
@@ -263,6 +264,7 @@ class ChatChain:
             reason = "it made the product worse" if worse else "it did not make the product better"
             self.journal.append(RolledBack(phase.name, reason, undone.diffs))
             environment.verdict = verdict_before
+            environment.stalled = True
             self.setbacks += 1
         else:
             self.setbacks = 0
@@ -287,8 +289,14 @@ class ChatChain:
             files, runs = environment.workspace.files(), environment.runs
             known = digest(files, [asdict(run) for run in runs])
             if known not in self.verdicts:
+                line = environment.command_line
                 self.verdicts[known] = check(
-                    environment.workspace.root, files, runs, self.journal, isolated=self.isolated
+                    environment.workspace.root,
+                    files,
+                    runs,
+                    self.journal,
+                    needs_arguments=line is not None and line.needs_arguments,
+                    isolated=self.isolated,
                 )
             environment.verdict = self.verdicts[known]
             self.journal.append(Checked(subtask, environment.verdict.passed, environment.verdict.to_json()))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import sandbox
-from chatdev.acceptance import AcceptanceRun, RunResult, execute_session, judge
+from chatdev.acceptance import TRACEBACK, AcceptanceRun, RunResult, execute_session, judge
 from chatdev.completeness import (
     Finding,
     syntax_errors,
@@ -77,9 +77,13 @@ def check(
     runs: Sequence[AcceptanceRun],
     journal: Journal,
     *,
+    needs_arguments: bool = False,
     isolated: bool = True,
 ) -> Verdict:
-    """Check `files`, which lie in `product`. Executions are journalled, and recalled in a resumed run."""
+    """Check `files`, which lie in `product`. Executions are journalled, and recalled in a resumed run.
+
+    A program that `needs_arguments` may refuse to start without them, with a message.
+    """
     broken = (*syntax_errors(files), *undefined_local_imports(files))
     missing = unimplemented(files)
     if "main.py" not in files:
@@ -88,6 +92,8 @@ def check(
         return Verdict(broken, missing, "fails", "It does not compile.")
     started = _recorded(journal, "start", files, ["python", "main.py"], lambda: _start(product, isolated))
     status, reason = started["status"], started["reason"]
+    if needs_arguments and status == "fails" and _refuses(started["execution"]):
+        status, reason = "runs", "It does not start without the arguments it needs, and says so."
     results: tuple[RunResult, ...] = ()
     if runs:
         command = [run.line for run in runs]
@@ -108,6 +114,10 @@ def _start(product: Path, isolated: bool) -> dict[str, Any]:
     verdict = sandbox.run_program(product, isolated=isolated)
     execution = asdict(verdict.execution) if verdict.execution else None
     return {"status": verdict.status, "reason": verdict.reason, "execution": execution}
+
+
+def _refuses(execution: dict[str, Any] | None) -> bool:
+    return execution is not None and execution["exit_code"] in (1, 2) and TRACEBACK not in execution["stderr"]
 
 
 def _recorded(

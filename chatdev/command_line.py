@@ -99,6 +99,10 @@ class CommandLine:
     from_lines: bool = False
     keeps_json: bool = False
 
+    @property
+    def needs_arguments(self) -> bool:
+        return not self.from_lines and (bool(self.commands) or any(not one.optional for one in self.leading))
+
     def knows(self, arguments: Sequence[str]) -> bool:
         """Whether a call with these `arguments` names one of the commands, where there are commands."""
         words = {command.word for command in self.commands}

@@ -19,9 +19,9 @@ _NO_PACKAGE = frozenset(["python", "python3", "pip", "none", "nothing", "no", "e
 
 def usable(phase: Phase, text: str, known_files: list[str], language: str) -> bool:
     """Whether `text` has what the phase's conclusion is made of."""
-    if phase.form:
+    if phase.form == "files":
         return bool(parse_reply(text, known_files=known_files, language=language).files)
-    if phase.writes == "runs":
+    if phase.form == "runs":
         return bool(parse_session(text))
     return bool(text.strip())
 

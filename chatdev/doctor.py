@@ -196,10 +196,7 @@ def kind_of_logprobs(model: Model) -> tuple[LogprobKind, str]:
                 "--logprobs-mode raw_logprobs, SGLang: SGLANG_RETURN_ORIGINAL_LOGPROB=1)."
             )
         return "unknown", f"unknown: {seen}, which fits neither raw nor processed. Ask again while it is idle."
-    return (
-        "unknown",
-        "unknown: no question showed the same uncertain token at both temperatures. Try another model.",
-    )
+    return "unknown", "unknown: no question showed one uncertain token at both temperatures. Try another model."
 
 
 def _top(model: Model, question: str, temperature: float) -> tuple[str, float] | None:

@@ -24,7 +24,7 @@ GUI = (
 class Environment:
     """The run's shared state; `values()` are the placeholders that prompts may use.
 
-    `stalled` means that the last change to the product changed nothing.
+    `stalled` means that the last change to the product came to nothing.
     """
 
     task: str

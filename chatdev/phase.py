@@ -25,7 +25,7 @@ class Phase:
     writes: str = "conclusion"
     keeps: str = ""
     reflection: str = "What was decided? Answer in one sentence."
-    form: bool = False
+    form: str = ""
     max_tokens: int = 2048
     temperature: float = 0.2
 

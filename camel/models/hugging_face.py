@@ -51,7 +51,7 @@ class HuggingFaceModel:
         self.name = f"{name} (4 bits)" if quantize else name
         precision = torch.bfloat16 if torch.cuda.is_available() else torch.float32
         try:
-            self._tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **options)
+            self._tokenizer: Any = transformers.AutoTokenizer.from_pretrained(folder, **options)
             self._model: Any = transformers.AutoModelForCausalLM.from_pretrained(
                 folder, dtype=precision, device_map="auto", **options
             )

@@ -418,6 +418,7 @@ def test_torch_is_imported_only_when_needed() -> None:
 
 
 @pytest.mark.model
+@pytest.mark.timeout(600)
 def test_agrees_with_llama_cpp() -> None:
     """One GGUF file, two engines: u of the text both write agrees within 0.02 nats, each token within 0.5.
 

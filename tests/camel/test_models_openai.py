@@ -326,7 +326,7 @@ def test_base_url_that_is_none(url: str) -> None:
     [
         ("gpt-9", "no model 'gpt-9'.*qwen2.5-coder-1.5b.*openai:NAME.*GPT_4O"),
         ("openai:", "no model"),
-        ("hf:org/model", "not available in this version"),
+        ("hf:", "no model"),
         ("/nowhere/model.gguf", "Cannot read /nowhere/model.gguf"),
         ("scripted:/nowhere.json", "Cannot read the script"),
     ],
