@@ -26,6 +26,7 @@ from chatdev.missing_imports import with_missing_imports
 from chatdev.patching import framed, patched
 from chatdev.phase import Phase, loop_named, phase_named
 from chatdev.reply import Reply, parse_reply
+from chatdev.suspects import suspects
 from chatdev.workspace import Change
 from journal import Journal
 from journal.events import (
@@ -51,9 +52,9 @@ _EXECUTIVE, _COUNSELOR = "Chief Executive Officer", "Counselor"
 class ChatChain:
     """Runs a company's chain on one environment.
 
-    `attempts` counts how often each file was asked to be completed, `setbacks` the changes taken back in a
-    row: each makes the next attempt a little bolder (a higher temperature). `verdicts` holds those given so
-    far by what was checked: no product is executed twice.
+    `attempts` counts how often each file or function was asked to be written again, `setbacks` the changes
+    taken back in a row: each makes the next attempt a little bolder (a higher temperature). `verdicts` holds
+    those given so far by what was checked: no product is executed twice.
     """
 
     company: Company
@@ -90,11 +91,12 @@ class ChatChain:
     def _ended(self, condition: str) -> bool:
         environment = self.environment
         if condition == "nothing_missing":
-            return not environment.unimplemented_file
+            return environment.stalled or not environment.unimplemented_file
         if condition == "review_finished":
             return environment.review_finished
         if condition == "no_bugs":
-            return environment.stalled or (environment.verdict is not None and environment.verdict.passed)
+            passed = environment.verdict is not None and environment.verdict.passed
+            return passed or (environment.stalled and not self._suspects())
         return False
 
     def _prepare(self, phase: Phase) -> bool:
@@ -108,16 +110,26 @@ class ChatChain:
         if phase.prepare == "commented":
             return bool(environment.comments)
         if phase.prepare == "test":
-            environment.test_reports = "\n".join([*environment.refusals, self._verdict().report()])
+            function, runs = next(iter(self._suspects().items()), ("", None))
+            environment.suspect = function
+            self.attempts[function] = self.attempts.get(function, 0) + 1
+            environment.test_reports = "\n".join([*environment.refusals, self._verdict().report(runs)])
         elif phase.prepare == "next_gap":
-            gaps = [finding.path for finding in self._verdict().missing]
-            open_gaps = (path for path in gaps if self.attempts.get(path, 0) < _MOST_ATTEMPTS)
-            environment.unimplemented_file = next(open_gaps, "")
-            return bool(environment.unimplemented_file)
+            gaps = self._verdict().missing
+            paths = (gap.path for gap in gaps if self.attempts.get(gap.path, 0) < _MOST_ATTEMPTS)
+            path = environment.unimplemented_file = next(paths, "")
+            environment.gaps = "\n".join(f"- {gap.name}: {gap.why}" for gap in gaps if gap.path == path)
+            return bool(path)
         elif phase.prepare == "session":
             good = {result.line for result in self._verdict().results if result.points == 2}
             environment.session = shown(run for run in environment.runs if run.line in good)
         return True
+
+    def _suspects(self) -> dict[str, list[str]]:
+        environment = self.environment
+        source = environment.workspace.files().get("main.py", "")
+        found = suspects(environment.command_line, source, environment.runs, self._verdict())
+        return {function: runs for function, runs in found.items() if not self.attempts.get(function)}
 
     def _play(self, entry: SimpleEntry, *, composed: bool, cycle: int | None = None) -> None:
         phase, asker = phase_named(entry.phase), self.asker

@@ -6,7 +6,7 @@ Verdicts are ordered, so that a change that makes the product worse can be told 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -56,16 +56,21 @@ class Verdict:
         faultless = sum(not result.fault for result in self.results)
         return (-len(self.broken), self.status != "fails", self.points, faultless, -len(self.missing))
 
-    def report(self) -> str:
-        """What a tester hands to a programmer: the worst first, and no more than can be acted upon."""
-        lines = [f"{finding.path}, line {finding.line}: {finding.why}" for finding in self.broken]
-        if not lines and not self.results and self.status == "fails":
-            lines.append(f"python main.py: {self.reason}")
+    def report(self, runs: Collection[str] | None = None) -> str:
+        """What a tester hands to a programmer: the worst first, and no more than can be acted upon.
+
+        With `runs`, the lines of some acceptance runs, only what went wrong in those.
+        """
         wrong = sorted((result for result in self.results if result.points < 2), key=lambda r: not r.fault)
-        for result in wrong[:_SHOWN_DIFFERENCES]:
-            lines.append(f"$ {result.line}\n{_shortened(result.fault) or result.difference}")
-        lines += [f"{finding.path}, line {finding.line}: {finding.why}" for finding in self.missing]
-        return "\n".join(lines)
+        chosen = [result for result in wrong if runs is None or result.line in runs][:_SHOWN_DIFFERENCES]
+        lines = [f"$ {result.line}\n{_shortened(result.fault) or result.difference}" for result in chosen]
+        if runs is not None:
+            return "\n".join(lines)
+        before = [f"{finding.path}, line {finding.line}: {finding.why}" for finding in self.broken]
+        if not before and not self.results and self.status == "fails":
+            before.append(f"python main.py: {self.reason}")
+        after = [f"{finding.path}, line {finding.line}: {finding.why}" for finding in self.missing]
+        return "\n".join([*before, *lines, *after])
 
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "works": self.works, "passed": self.passed, "points": self.points}

@@ -24,7 +24,8 @@ GUI = (
 class Environment:
     """The run's shared state; `values()` are the placeholders that prompts may use.
 
-    `stalled` means that the last change to the product came to nothing.
+    `stalled` means that the last change to the product came to nothing, `suspect` is the function that the
+    tester blames.
     """
 
     task: str
@@ -40,12 +41,14 @@ class Environment:
     requirements: str = ""
     manual: str = ""
     unimplemented_file: str = ""
+    gaps: str = ""
     session: str = ""
     runs: tuple[AcceptanceRun, ...] = ()
     verdict: Verdict | None = None
     review_finished: bool = False
     refusals: tuple[str, ...] = ()
     stalled: bool = False
+    suspect: str = ""
     conclusions: dict[str, str] = field(default_factory=dict)
 
     @cached_property
@@ -83,6 +86,7 @@ class Environment:
             "test_reports": self.test_reports,
             "requirements": self.requirements,
             "unimplemented_file": self.unimplemented_file,
+            "gaps": self.gaps,
             "images": "",
             "usage": f"Our program is called like this:\n{line.usage()}" if line else "",
             "frame": self._start(),
@@ -90,6 +94,9 @@ class Environment:
             "session": self.session,
             "manual_basis": f"These runs work:\n```\n{self.session}\n```" if self.session else "",
             "imports": imports(files),
+            "repair": _text("repair_function" if self.suspect else "repair_file").replace(
+                "{function}", self.suspect
+            ),
         }
 
 

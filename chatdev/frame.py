@@ -90,8 +90,13 @@ def _docstring(command: Command) -> str:
     return textwrap.indent(filled, "    ") + "\n"
 
 
+def function_name(word: str) -> str:
+    """The name of the function that does the command `word`."""
+    return f"do_{word.replace('-', '_')}"
+
+
 def _function(command: Command) -> str:
-    return command.word if command.is_all else f"do_{command.word.replace('-', '_')}"
+    return command.word if command.is_all else function_name(command.word)
 
 
 def _taken(option: Option) -> str:

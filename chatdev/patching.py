@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection
+import textwrap
+from collections.abc import Collection, Sequence
 
 from chatdev.completeness import definitions, python_tree
 
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
@@ -20,6 +22,11 @@ def patched(old: str, new: str) -> str:
     old_tree, new_tree = python_tree(old), python_tree(new)
     if old_tree is None or new_tree is None or not _guarded(old_tree):
         return new
+    methods = _lone_methods(old_tree, new_tree)
+    if methods:
+        return patched(_with_methods(old, new, methods), _without(new, [method for method, _ in methods]))
+    if not [node for node in new_tree.body if not isinstance(node, ast.Expr)]:
+        return old
     known = definitions(old_tree)
     if not known & definitions(new_tree) or _starts(new_tree, definitions(new_tree) - known):
         return new
@@ -36,6 +43,39 @@ def patched(old: str, new: str) -> str:
     return _assembled(old, old_tree, imports, texts)
 
 
+def _lone_methods(old: ast.Module, new: ast.Module) -> list[tuple[_Function, _Function]]:
+    """Functions of `new` that are methods without their class, each with the one it stands for in `old`."""
+    methods = [
+        method
+        for owner in old.body
+        if isinstance(owner, ast.ClassDef)
+        for method in owner.body
+        if isinstance(method, _Function)
+    ]
+    found = []
+    for node in new.body:
+        if isinstance(node, _Function) and [arg.arg for arg in node.args.args[:1]] == ["self"]:
+            same = [method for method in methods if method.name == node.name]
+            if len(same) == 1:
+                found.append((node, same[0]))
+    return found
+
+
+def _with_methods(old: str, new: str, methods: Sequence[tuple[_Function, _Function]]) -> str:
+    lines = source_lines(old)
+    for node, method in sorted(methods, key=lambda pair: -pair[1].lineno):
+        text = textwrap.indent(_source(new, node), " " * method.col_offset)
+        lines[first_line(method) : method.end_lineno] = source_lines(text)
+    return "\n".join(lines) + "\n"
+
+
+def _without(text: str, nodes: Sequence[ast.stmt]) -> str:
+    lines = source_lines(text)
+    for node in reversed(nodes):
+        del lines[first_line(node) : node.end_lineno]
+    return "\n".join(lines) + "\n"
+
+
 def framed(frame: str, new: str) -> str:
     """`frame` with the functions of `new` in place of its stubs.
 
@@ -48,10 +88,7 @@ def framed(frame: str, new: str) -> str:
     stubs = {_signature(node) for node in frame_tree.body if _is_stub(node)}
     if _guarded(new_tree) and stubs <= {_signature(node) for node in new_tree.body}:
         own = [node for node in new_tree.body if _is_guard(node) or getattr(node, "name", "") in ("run", "main")]
-        lines = source_lines(new)
-        for node in reversed(own):
-            del lines[first_line(node) : node.end_lineno]
-        new = "\n".join(lines) + "\n"
+        new = _without(new, own)
     return patched(frame, new)
 
 
