@@ -126,7 +126,7 @@ def _run(
     asker = Asker(model, journal, seed=settings.seed)
     hooks = []
     if settings.uq != "off":
-        hooks.append(uncertainty_hook(company.uncertainty, _mode(settings), journal, snapshot))
+        hooks.append(uncertainty_hook(company.uncertainty, _mode(settings, company), journal, snapshot))
     chain = ChatChain(company, environment, asker, journal, hooks, isolated=not settings.allow_unsandboxed)
     events: list[Event] = []
     log = ChatLog(folder / f"{started.product}_{started.organization}_{started.stamp}.log", company)
@@ -208,8 +208,9 @@ def _snapshot(settings: Settings, number: int | None = None) -> Snapshot | None:
         raise BadArguments(str(error)) from error
 
 
-def _mode(settings: Settings) -> str:
-    return "observe" if settings.uq == "observe" else "act"
+def _mode(settings: Settings, company: Company) -> str:
+    """What the command line says; its `on` leaves it to the company, which may ask to be observed only."""
+    return "observe" if settings.uq == "observe" else str(company.uncertainty.get("mode", "act"))
 
 
 def _written(events: Sequence[Event]) -> list[str]:

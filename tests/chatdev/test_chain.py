@@ -207,10 +207,40 @@ def test_unfinished_files_are_completed_one_after_the_other(play: Play, tools: T
 
 
 def test_a_file_that_stays_unfinished_is_given_up_after_five_attempts(play: Play, tools: Tools) -> None:
-    played = play(
-        ["Coding", tools.COMPLETION, "Manual"], {**DOCUMENTS, "Coding": python(STUB), "CodeComplete": python(STUB)}
-    )
+    script = {
+        **DOCUMENTS,
+        "Coding": python(STUB),
+        "CodeComplete": [python(f"{STUB}\n\nx = {number}") for number in range(9)],
+    }
+    played = play(["Coding", tools.COMPLETION, "Manual"], script)
     assert played.talker.phases == ["Coding", *["CodeComplete"] * 5, "Manual"]
+
+
+def test_completing_ends_when_it_changes_nothing(play: Play, tools: Tools) -> None:
+    played = play(["Coding", tools.COMPLETION], {"Coding": python(STUB), "CodeComplete": python(STUB)})
+    assert played.talker.phases == ["Coding", "CodeComplete"]
+
+
+def test_the_tester_blames_one_function_after_the_other(play: Play, tools: Tools) -> None:
+    script = {
+        "AcceptanceRuns": "```\n$ python main.py f.json add x\n1\n$ python main.py f.json list\nx\n```",
+        "Coding": python(
+            "def do_add(file: str, text: str):\n    print(2)\ndef do_list(file: str):\n    print('y')"
+        ),
+        "TestErrorSummary": "a wrong number",
+        "TestModification": [
+            python("def do_add(file: str, text: str):\n    print(3)"),
+            python("def do_list(file: str):\n    print('x')"),
+        ],
+    }
+    task = "Call it with `python main.py FILE COMMAND ...`. `add TEXT` prints a number. `list` prints all."
+    played = play(["AcceptanceRuns", "Coding", tools.TEST], script, task=task)
+    blamed = [prompt for prompt in played.talker.prompts if prompt.startswith("[TestErrorSummary]")]
+    assert ["main.py f.json add x" in prompt for prompt in blamed] == [True, False]
+    assert ["main.py f.json list" in prompt for prompt in blamed] == [False, True]
+    assert "print(2)" in played.files["main.py"]
+    assert "print('x')" in played.files["main.py"]
+    assert 'if __name__ == "__main__":' in played.files["main.py"]
 
 
 @pytest.mark.parametrize("place", ["alone", "in a loop of another name"])
