@@ -33,9 +33,14 @@ MOST_RUNS = 14
 _SURE_P = 0.8
 _FENCE = re.compile(r"^\s*(```|~~~)")
 _ESCAPES = {"\\n": "\n", "\\t": "\t", "\\\\": "\\"}
-_EXPECTED_ERROR = re.compile(r"^(error|usage)\b", re.IGNORECASE)
+# What only printf itself could work out.
+_FORMATTED = re.compile(r"%|\\[^nt\\]")
+# `ERROR: 3` is a count that a program prints.
+_EXPECTED_ERROR = re.compile(r"^\W*(error|usage)\b(?!\W*\d+$)", re.IGNORECASE)
+_NOT_PRINTED = re.compile(r"\.\.\.$|…$|<INFO>|# ")
 TRACEBACK = "Traceback (most recent call last)"
-_SHELL_WORDS = frozenset(["&&", "||", ";", "&", ">", ">>", "<<", "<<<", "2>&1"])
+_SHELL_WORDS = frozenset(["&&", "||", ";", "&", ">", ">>", "<<", "<<<", ">&"])
+_LONGEST_LINE = 2000
 _SHOWN_CHARACTERS = 300
 
 
@@ -76,7 +81,10 @@ def parse_session(text: str, tokens: Sequence[Token] = ()) -> tuple[AcceptanceRu
     """
     runs: dict[str, AcceptanceRun] = {}
     files: dict[str, str] = {}
+    made_before: dict[str, str] = {}
     for line, expected in _commands(text, _unsure_lines(text, tokens)):
+        if len(line) > _LONGEST_LINE or "\0" in line:
+            continue
         try:
             stages = _stages(line)
         except ValueError:
@@ -84,8 +92,9 @@ def parse_session(text: str, tokens: Sequence[Token] = ()) -> tuple[AcceptanceRu
         made = _file_made(stages)
         if made:
             files.update([made])
-        elif (run := _program_run(line, stages, expected, files)) and line not in runs:
+        elif (run := _program_run(line, stages, expected, files, made_before)) and line not in runs:
             runs[line] = run
+            made_before |= files
             files = {}
     return tuple(runs.values())[:MOST_RUNS]
 
@@ -169,7 +178,7 @@ def _commands(text: str, unsure: Collection[int] = ()) -> Iterator[tuple[str, tu
             if command is not None:
                 yield command, tuple(expected)
             command, expected = line.lstrip()[2:].strip(), []
-        elif command is not None and line.strip() and number not in unsure:
+        elif line.strip() and number not in unsure and not _NOT_PRINTED.match(line.strip()):
             expected.append(line.strip())
     if command is not None:
         yield command, tuple(expected)
@@ -177,10 +186,13 @@ def _commands(text: str, unsure: Collection[int] = ()) -> Iterator[tuple[str, tu
 
 def _stages(line: str) -> list[list[str]]:
     """The words of `line`, cut at pipes; redirections stay words. Raises ValueError for open quotes."""
-    lexer = shlex.shlex(line, posix=True, punctuation_chars="|<>")
+    lexer = shlex.shlex(line, posix=True, punctuation_chars="|<>;&")
     lexer.whitespace_split = True
+    lexer.commenters = ""  # `#ff8000` is a colour
     stages: list[list[str]] = [[]]
     for word in lexer:
+        if word == "#":
+            break
         if word == "|":
             stages.append([])
         else:
@@ -189,24 +201,30 @@ def _stages(line: str) -> list[list[str]]:
 
 
 def _printed(words: Sequence[str]) -> str | None:
-    """What `printf TEXT` or `echo TEXT` prints, or None for another command."""
+    """What `printf TEXT` or `echo TEXT` prints, or None for another command and where printf computes it."""
     if len(words) < 2 or words[0] not in ("printf", "echo"):
         return None
     text = " ".join(word for word in words[1:] if word not in ("-e", "-n"))
+    if words[0] == "printf" and _FORMATTED.search(text):
+        return None
     text = re.sub(r"\\[nt\\]", lambda match: _ESCAPES[match[0]], text)
-    return text + "\n" if words[0] == "echo" else text
+    return text + "\n" if words[0] == "echo" and "-n" not in words else text
 
 
 def _file_made(stages: list[list[str]]) -> tuple[str, str] | None:
     words = stages[0]
     if len(stages) == 1 and ">" in words and words.index(">") == len(words) - 2:
         text, path = _printed(words[:-2]), normal_path(words[-1])
-        return None if text is None or refusal(path) else (path, text)
+        return None if text is None or refusal(path) or path == "main.py" else (path, text)
     return None
 
 
 def _program_run(
-    line: str, stages: list[list[str]], expected: tuple[str, ...], files: dict[str, str]
+    line: str,
+    stages: list[list[str]],
+    expected: tuple[str, ...],
+    files: dict[str, str],
+    made_before: dict[str, str],
 ) -> AcceptanceRun | None:
     words = stages[-1]
     if words[:1] not in (["python"], ["python3"]) or words[1:2] != ["main.py"] or _SHELL_WORDS & set(words):
@@ -217,7 +235,10 @@ def _program_run(
     arguments = words[2:]
     if "<" in arguments:
         at = arguments.index("<")
-        stdin, arguments = files.get(normal_path("".join(arguments[at + 1 : at + 2])), ""), arguments[:at]
+        stdin = (made_before | files).get(normal_path("".join(arguments[at + 1 : at + 2])))
+        del arguments[at : at + 2]
+        if stdin is None:
+            return None
     return AcceptanceRun(line, tuple(arguments), stdin or "", dict(files), expected)
 
 

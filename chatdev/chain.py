@@ -111,7 +111,7 @@ class ChatChain:
             return bool(environment.comments)
         if phase.prepare == "test":
             function, runs = next(iter(self._suspects().items()), ("", None))
-            environment.suspect = function
+            environment.suspect, environment.stalled = function, False
             self.attempts[function] = self.attempts.get(function, 0) + 1
             environment.test_reports = "\n".join([*environment.refusals, self._verdict().report(runs)])
         elif phase.prepare == "next_gap":

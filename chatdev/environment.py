@@ -10,6 +10,7 @@ from chatdev.acceptance import AcceptanceRun, shown
 from chatdev.checkpoint import Verdict
 from chatdev.command_line import CommandLine, read_command_line
 from chatdev.frame import frame, stubs
+from chatdev.patching import definition
 from chatdev.reply import render_files
 from chatdev.workspace import Workspace
 
@@ -61,6 +62,11 @@ class Environment:
         python = self.language.lower().startswith("python")
         return frame(self.command_line) if self.command_line and python else ""
 
+    def _blamed(self, files: dict[str, str]) -> str:
+        """The code of the function that the tester blames, or all of it where none is blamed."""
+        source = definition(files.get("main.py", ""), self.suspect)
+        return render_files({"main.py": source} if source else files)
+
     def _start(self) -> str:
         """What a programmer starts from: the frame, or an empty page."""
         if self.frame() and self.command_line:
@@ -94,6 +100,7 @@ class Environment:
             "session": self.session,
             "manual_basis": f"These runs work:\n```\n{self.session}\n```" if self.session else "",
             "imports": imports(files),
+            "blamed": self._blamed(files),
             "repair": _text("repair_function" if self.suspect else "repair_file").replace(
                 "{function}", self.suspect
             ),

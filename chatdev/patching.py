@@ -76,6 +76,13 @@ def _without(text: str, nodes: Sequence[ast.stmt]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def definition(text: str, name: str) -> str:
+    """The source of the function or class `name` at the top of `text`; empty where there is none."""
+    tree = python_tree(text)
+    nodes = [node for node in tree.body if isinstance(node, _Definition) and node.name == name] if tree else []
+    return _source(text, nodes[-1]) if nodes else ""
+
+
 def framed(frame: str, new: str) -> str:
     """`frame` with the functions of `new` in place of its stubs.
 
