@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from io import TextIOWrapper
 from pathlib import Path
 
-from calibration.thresholds import default_store
 from chatdev.settings import DEFAULT_MODEL, DEFAULT_TASK, UNCERTAINTY_MODES, Settings
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -140,11 +139,14 @@ def _text(argument: str) -> str:
 
 def _absolute(model: str) -> str:
     """A model given as a file, wherever a resumed run will be started from."""
-    kind, colon, path = model.rpartition(":") if model.startswith("scripted:") else ("", "", model)
-    return f"{kind}{colon}{Path(path).absolute()}" if colon or model.endswith(".gguf") else model
+    kind, colon, path = model.partition(":") if model.startswith(("scripted:", "hf:")) else ("", "", model)
+    is_file = kind == "scripted" or ((colon or path.endswith(".gguf")) and Path(path).exists())
+    return f"{kind}{colon}{Path(path).absolute()}" if is_file else model
 
 
 def _store(given: Path | None, warehouse: Path) -> str:
+    from calibration.thresholds import default_store
+
     if given:
         return str(given.absolute())
     usual = default_store(warehouse)

@@ -20,7 +20,8 @@ _NO_PACKAGE = frozenset(["python", "python3", "pip", "none", "nothing", "no", "e
 def usable(phase: Phase, text: str, known_files: list[str], language: str) -> bool:
     """Whether `text` has what the phase's conclusion is made of."""
     if phase.form == "files":
-        return bool(parse_reply(text, known_files=known_files, language=language).files)
+        files = parse_reply(text, known_files=known_files, language=language).files
+        return any(content.strip() for content in files.values())
     if phase.form == "runs":
         return bool(parse_session(text))
     return bool(text.strip())

@@ -93,7 +93,7 @@ _MOST_CLOSINGS = 20  # fences tried for one block: a model in a loop repeats the
 
 _FENCE = re.compile(r"([ \t]*(?:(?:[-*+]|\d+[.)])[ \t]+)?)(`{3,}(?=[^`]*$)|~{3,})[ \t]*(.*?)\s*$")
 _THINKING = re.compile(r"\A\s*<think>.*?(</think>|\Z)", re.DOTALL)
-_SEPARATORS = re.compile(r"[\s`*\"'()\[\]{}<>,;|=#!?]+|(?<=\w\w):")
+_SEPARATORS = re.compile(r"[\s`*\"'()\[\]{}<>,;|=#!?：，、；（）【】「」《》“”‘’]+|(?<=\w\w):")
 _REMARK = re.compile(r"\([^()]*\)[\W_]*$")
 _LABELS = re.compile(r"(?:new|updated|file|file ?name|name|path|module|code|\d+[.)]?|[-+•–—:.]+)", re.IGNORECASE)
 _OUTSIDE = re.compile(r"(?:~[\\/]|\.\.[\\/]|[A-Za-z]:\\?|[\\/][\w.-]+[\\/]).*\w")

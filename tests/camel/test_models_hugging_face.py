@@ -417,8 +417,8 @@ def test_torch_is_imported_only_when_needed() -> None:
     assert subprocess.run([sys.executable, "-c", program], env={"PYTHONPATH": ":".join(sys.path)}).returncode == 0
 
 
-@pytest.mark.model
-@pytest.mark.timeout(600)
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
 def test_agrees_with_llama_cpp() -> None:
     """One GGUF file, two engines: u of the text both write agrees within 0.02 nats, each token within 0.5.
 

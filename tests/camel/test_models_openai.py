@@ -341,3 +341,26 @@ def test_file_that_is_not_gguf(tmp_path: Any) -> None:
     path.write_text("not a model")
     with pytest.raises(ModelUnusable, match="is not a GGUF file"):
         open_model(str(path))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"choices": [None]},
+        {"choices": [{"message": "Hello"}]},
+        {"choices": [{"message": {"content": [{"type": "text", "text": "Hello"}]}}]},
+        {"choices": [choice("Hello", logprobs={"content": [{"token": "Hello", "logprob": "-0.1"}]})]},
+        {"choices": [choice("Hello", logprobs={"content": [{"logprob": -0.1}]})]},
+        {"choices": [choice("Hello")], "usage": {"prompt_tokens": "many"}},
+        ["Hello"],
+    ],
+)
+def test_what_only_resembles_a_completion_is_one_clear_sentence(server: Server, body: Any) -> None:
+    server.replies = [(200, {}, body)]
+    with pytest.raises(ModelUnusable, match="is not a chat completion"):
+        ask(server)
+
+
+def test_a_retry_after_that_is_a_date_is_waited_for(server: Server) -> None:
+    server.replies = [(429, {"Retry-After": "Thu, 01 Jan 2026 00:00:00 GMT"}, {}), OK]
+    assert ask(server).text == "Hello there"

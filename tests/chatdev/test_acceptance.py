@@ -203,3 +203,53 @@ def test_lines_must_appear_in_the_order_they_were_written_down() -> None:
 def test_a_line_the_program_must_print_about_an_error_is_no_failed_run() -> None:
     run = only("$ printf 'fly\\nadd 1 1\\n' | python main.py\nerror\n2")
     assert not run.expects_error, "a program that reads lines goes on after a wrong one"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "python main.py add x; rm -r data",
+        "python main.py serve&",
+        "python main.py < missing.txt",
+        "printf '%s\\n' a b | python main.py",
+        "printf '\\x41' | python main.py",
+        "python main.py a\0b",
+        f"python main.py {'x' * 200_000}",
+    ],
+)
+def test_what_would_be_run_otherwise_than_written_is_left_out(line: str) -> None:
+    assert parse_session(f"$ {line}\n1") == ()
+
+
+def test_a_file_stays_for_the_runs_after_the_first() -> None:
+    lines = [
+        "echo -n hi > in.txt",
+        "python main.py in.txt",
+        "python main.py -v < in.txt",
+        "python main.py < in.txt -q",
+    ]
+    first, second, third = parse_session("\n".join(f"$ {line}" for line in lines))
+    assert first.files == {"in.txt": "hi"} and second.files == {}
+    assert (second.arguments, second.stdin) == (("-v",), "hi")
+    assert (third.arguments, third.stdin) == (("-q",), "hi")
+
+
+def test_the_program_itself_is_not_written_by_a_session() -> None:
+    assert only("$ echo hi > main.py\n$ python main.py").files == {}
+
+
+def test_a_colour_is_an_argument_and_a_remark_is_none() -> None:
+    assert only("$ python main.py mix #ff8000 # don't look").arguments == ("mix", "#ff8000")
+
+
+def test_what_a_writer_leaves_out_or_remarks_need_not_be_printed() -> None:
+    run = only("$ python main.py list\n1. milk\n...\n# and so on\n<INFO> done")
+    assert run.expected == ("1. milk",)
+
+
+@pytest.mark.parametrize(
+    ("seen", "refused"),
+    [("error", True), ("Error: no such task 3", True), ("(usage: main.py FILE)", True), ("ERROR: 3", False)],
+)
+def test_an_error_is_told_from_a_count_of_errors(seen: str, refused: bool) -> None:
+    assert only(f"$ python main.py summary a.log\n{seen}").expects_error is refused

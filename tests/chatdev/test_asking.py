@@ -222,3 +222,10 @@ def test_a_model_that_cannot_be_used_stops_the_run(path: Path) -> None:
     with pytest.raises(ModelUnusable, match="no reply left"):
         ask(asker_of(path))
     assert answers(path) == []
+
+
+def test_half_a_character_of_an_answer_does_not_end_the_run(path: Path) -> None:
+    answer = ask(asker_of(path, "a \ud83d b \ud83d\ude00"))
+    assert answer.text == "a \N{REPLACEMENT CHARACTER} b \N{GRINNING FACE}"
+    assert "".join(token.text for token in answer.tokens) == answer.text
+    assert answers(path)[0].text.encode() == answer.text.encode()

@@ -209,3 +209,63 @@ def test_every_behaviour_task_gives_a_frame_that_compiles_and_names_what_is_in_i
         }
         if words and not line.from_lines:
             assert used & words, f"{task['name']}: {words} are not what the checks call"
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        "Write a Flask web app. The entry is `main.py`; routes are `index` and `login`, `bcrypt` is used.",
+        "A snake game: start it with `python main.py`, move with `w`, `a`, `s` and `d`, `q` quits.",
+        "A tkinter calculator. `python main.py` opens a window titled `calculator` with a button `clear`.",
+        "A server: `python main.py --port 8080` shows a page at `/`.",
+        "A service started with `python main.py`; endpoints `list`, `add` and `delete`.",
+        "Run as `python main.py <input> <output>`.",
+        "`python main.py input.txt output.txt` copies.",
+        '`python main.py add "Buy milk"` adds and prints `1`. `python main.py list` lists.',
+        "`python main.py 3 + 4` prints `7`.",
+        "`python main.py FILE --level=LEVEL` filters; `--sort=name|date` sorts.",
+        "`python main.py FILE` prints it, with --reverse from its end.",
+        "`python main.py FILE` prints it, `-n N` only N lines.",
+        "`python main.py [--brief] FILE`; `--brief` says less.",
+        "`python main.py encode|decode TEXT`",
+        "`python main.py FILE add TEXT` adds, `python main.py FILE list` lists.",
+        "`python main.py FILE` prints, `python main.py FILE OUT` writes.",
+        "`python main.py [FILE] COMMAND ...`. `add X` adds.",
+        "`python main.py copy SRC ... DEST` copies.",
+        "`python main.py 1ST 2ND`",
+        "`python main.py COMMAND`, where the usual commands are there.",
+        "`python main.py add TEXT`. Statuses: `open`, `closed`.",
+        "写一个程序 `python main.py 文件 命令`。`add 文本` 添加。",
+    ],
+)
+def test_what_is_not_understood_to_the_last_word_gives_no_command_line(task: str) -> None:
+    assert read_command_line(task) is None
+
+
+def test_words_that_are_shown_are_no_commands_and_words_in_a_row_are() -> None:
+    task = (
+        "`python main.py COMMAND`: `start` prints `running`, `stop` shows `stopped` or `failed`. "
+        "`pause` and `resume` wait. Use `random`; `go N` steps."
+    )
+    line = read_command_line(task)
+    assert line is not None
+    assert [command.word for command in line.commands] == ["start", "stop", "pause", "resume", "go"]
+
+
+def test_examples_of_calls_do_no_harm() -> None:
+    task = (
+        "`python main.py convert AMOUNT FROM TO` converts: `python main.py convert 100 EUR USD` prints `125.00`."
+    )
+    assert called(task, "convert", "1", "EUR", "USD")["amount"] == "1"
+    assert called("`python main.py WORD [LIVES]`; `python main.py banana 3` is hard.", "a", "2")["lives"] == "2"
+
+
+def test_arguments_are_not_read_from_input_because_a_command_reads_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    task = "`python main.py count FILE` counts. `total` reads numbers from standard input."
+    assert called(task, "count", "a.txt", monkeypatch=monkeypatch)["file"] == "a.txt"
+
+
+def test_a_remark_in_brackets_is_no_default() -> None:
+    task = "`python main.py add TEXT [PRIORITY]` adds a task (optional)."
+    assert called(task, "add", "x")["priority"] == ""
+    assert called(task.replace("optional", "5 by default"), "add", "x")["priority"] == "5"

@@ -108,6 +108,7 @@ def test_code_must_hold_files_a_session_runs_and_all_else_a_word() -> None:
 
     assert usable(phase_named("Coding"), "main.py\n```python\nprint(1)\n```")
     assert not usable(phase_named("Coding"), "I would write a class.")
+    assert not usable(phase_named("Coding"), "main.py\n```python\n```")
     assert usable(phase_named("AcceptanceRuns"), "$ python main.py\n1")
     assert not usable(phase_named("AcceptanceRuns"), "python main.py")
     assert usable(phase_named("Manual"), "x")

@@ -35,6 +35,8 @@ def fenced(body: str, info: str = "python") -> str:
         ("File: board.py\n", "board.py"),
         ("**File name:** `board.py`\n", "board.py"),
         ("1. `board.py`\n", "board.py"),
+        ("文件：board.py\n", "board.py"),
+        ("主程序（board.py）：\n", "board.py"),
         ("Here is the updated `board.py`:\n", "board.py"),
         ("I changed board.py as you asked.\n\n", "board.py"),
         ("### board.py\n\nIt holds the rules.\n\n", "board.py"),
@@ -328,6 +330,6 @@ def test_known_files_give_the_spelling() -> None:
 
 
 def test_a_model_in_a_loop_is_read_in_reasonable_time() -> None:
-    started = time.monotonic()
+    started = time.process_time()
     assert parse_reply("main.py\n" + fenced("def f(:\n") * 300).files == {"main.py": "def f(:\n"}
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5

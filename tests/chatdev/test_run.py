@@ -208,6 +208,15 @@ def test_uncertainty_is_measured_where_it_is_wanted(
     assert sum(isinstance(event, Gated) for event in events) == gated
 
 
+def test_a_company_may_ask_to_be_observed_only(command: Command, tools: Tools) -> None:
+    tools.write_company(command.company, ["Manual"], {"mode": "observe"})
+    unsure = [{"text": "# Manual", "u": 2.0}]
+    (command.folder / "unsure.json").write_text(json.dumps(unsure))
+    command("--model", f"scripted:{command.folder / 'unsure.json'}")
+    (gated,) = [event for event in read(command.product / "journal.jsonl") if isinstance(event, Gated)]
+    assert gated.triggered and gated.remedies == []
+
+
 @pytest.mark.parametrize("config", ["Default", "DEFAULT", " default "])
 def test_the_default_company_is_found_in_any_case_and_finishes_a_run(command: Command, config: str) -> None:
     everything = [{"match": ".", "text": f"{GOOD}\n<INFO> Finished"}]
@@ -264,6 +273,22 @@ def test_a_senseless_uncertainty_policy_is_told_with_file_line_and_key(
 @pytest.mark.parametrize("task", ["", "  \n"])
 def test_an_empty_task_is_refused(command: Command, capsys: pytest.CaptureFixture[str], task: str) -> None:
     assert "The task is empty" in refused(command, capsys, "--task", task)
+
+
+def test_a_task_that_is_no_text_is_refused(command: Command, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ending:
+        command("--task", os.fsdecode(b"caf\xe9"))
+    assert ending.value.code == 2 and command.products == []
+    assert "argument --task: is not text in UTF-8" in capsys.readouterr().err
+
+
+def test_a_task_in_any_language_is_understood_in_a_locale_that_knows_none(command: Command) -> None:
+    arguments = command.arguments("--task", "日本語のプログラム", "--name", "日本語")
+    plain = {"PYTHONUTF8": "0", "LC_ALL": "C", "LANG": "C"}
+    ended = subprocess_of(str(PROJECT / "run.py"), *arguments, cwd=command.folder, **plain)
+    assert ended.returncode == 0, ended.stderr
+    (prompt,) = command.product.glob("*.prompt")
+    assert prompt.read_text("utf-8") == "日本語のプログラム"
 
 
 def test_a_path_that_is_not_there_is_refused(command: Command, capsys: pytest.CaptureFixture[str]) -> None:
@@ -408,7 +433,7 @@ def test_help_needs_neither_engine_nor_model_nor_time(tmp_path: Path) -> None:
     assert b"exit codes: 0 product complete and running" in ended.stdout
     imported = {line.rpartition("|")[2].strip() for line in ended.stderr.decode().splitlines()}
     assert "argparse" in imported
-    assert not {"openai", "xllamacpp", "sandbox", "numpy", "httpx"} & imported
+    assert not {"openai", "xllamacpp", "sandbox", "numpy", "httpx", "journal", "calibration"} & imported
     assert seconds < 1.5
 
 

@@ -254,3 +254,17 @@ def test_a_full_disk_while_resuming_keeps_the_past_for_the_next_try(
     assert read(path) == [STARTED, executed("a")]
     journal.append(Noted("", "a new way"))
     assert read(path) == [STARTED, Noted("", "a new way")]
+
+
+def test_a_journal_has_one_writer(path: Path) -> None:
+    writer = Journal(path)
+    writer.append(STARTED)
+    half = b'{"type":"Noted"'
+    with open(path, "ab") as file:
+        file.write(half)
+    with pytest.raises(JournalError, match="still goes on in another process"):
+        Journal.resume(path)
+    assert path.read_bytes().endswith(half), "what the writer is writing is left alone"
+    writer.close()
+    Journal.resume(path).close()
+    assert read(path) == [STARTED]

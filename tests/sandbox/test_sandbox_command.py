@@ -23,6 +23,12 @@ def command(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.parametrize("seconds", ["0", "-1", "nan", "inf", "long"])
+def test_senseless_seconds_are_bad_arguments(tmp_path: Path, seconds: str) -> None:
+    ended = command(str(tmp_path), f"--seconds={seconds}")
+    assert ended.returncode == 2 and "argument --seconds" in ended.stderr
+
+
 @isolated_only
 def test_verdict_and_exit_code(tmp_path: Path) -> None:
     (tmp_path / "main.py").write_text("import sys\nprint(sys.argv[1:])\nsys.exit(int(sys.argv[1]))")
