@@ -276,7 +276,6 @@ class ChatChain:
             reason = "it made the product worse" if worse else "it did not make the product better"
             self.journal.append(RolledBack(phase.name, reason, undone.diffs))
             environment.verdict = verdict_before
-            environment.stalled = True
             self.setbacks += 1
         else:
             self.setbacks = 0

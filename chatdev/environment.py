@@ -25,7 +25,7 @@ GUI = (
 class Environment:
     """The run's shared state; `values()` are the placeholders that prompts may use.
 
-    `stalled` means that the last change to the product came to nothing, `suspect` is the function that the
+    `stalled` means that the last change to the product changed nothing, `suspect` is the function that the
     tester blames.
     """
 

@@ -24,8 +24,11 @@ def patched(old: str, new: str) -> str:
         return new
     methods = _lone_methods(old_tree, new_tree)
     if methods:
-        return patched(_with_methods(old, new, methods), _without(new, [method for method, _ in methods]))
-    if not [node for node in new_tree.body if not isinstance(node, ast.Expr)]:
+        whole, rest = _with_methods(old, new, methods), _without(new, [method for method, _ in methods])
+        # With nothing but examples left, all has been said.
+        rest_tree = python_tree(rest)
+        return patched(whole, rest) if rest_tree and not all(map(_is_example, rest_tree.body)) else whole
+    if not new_tree.body:
         return old
     known = definitions(old_tree)
     if not known & definitions(new_tree) or _starts(new_tree, definitions(new_tree) - known):
@@ -41,6 +44,10 @@ def patched(old: str, new: str) -> str:
             place = name if name in known else place
             texts.setdefault(place, []).append(_source(new, node))
     return _assembled(old, old_tree, imports, texts)
+
+
+def _is_example(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr)
 
 
 def _lone_methods(old: ast.Module, new: ast.Module) -> list[tuple[_Function, _Function]]:

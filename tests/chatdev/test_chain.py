@@ -236,8 +236,8 @@ def test_the_tester_blames_one_function_after_the_other(play: Play, tools: Tools
     task = "Call it with `python main.py FILE COMMAND ...`. `add TEXT` prints a number. `list` prints all."
     played = play(["AcceptanceRuns", "Coding", tools.TEST], script, task=task)
     blamed = [prompt for prompt in played.talker.prompts if prompt.startswith("[TestErrorSummary]")]
-    assert ["main.py f.json add x" in prompt for prompt in blamed] == [True, False]
-    assert ["main.py f.json list" in prompt for prompt in blamed] == [False, True]
+    assert ["main.py f.json add x" in prompt for prompt in blamed[:2]] == [True, False]
+    assert ["main.py f.json list" in prompt for prompt in blamed[:2]] == [False, True]
     assert "print(2)" in played.files["main.py"]
     assert "print('x')" in played.files["main.py"]
     assert 'if __name__ == "__main__":' in played.files["main.py"]

@@ -95,6 +95,7 @@ def test_a_resumed_run_takes_executions_from_its_journal(tmp_path: Path, journal
 
 def test_what_was_executed_for_other_files_is_not_taken_for_these(tmp_path: Path, journal: Journal) -> None:
     checked(tmp_path, journal, WORKS)
+    journal.close()
     resumed = Journal.resume(journal.path)
     resumed.append(RunStarted("P", "O", "1", "t", {}, "m"))
     assert checked(tmp_path, resumed, "raise SystemExit(3)\n").status == "fails"

@@ -117,3 +117,14 @@ def test_forgotten_imports_are_added_after_docstring_and_future() -> None:
 )
 def test_what_is_no_forgotten_import_is_left_alone(source: str) -> None:
     assert with_missing_imports(source) == (source, ())
+
+
+def test_a_program_without_functions_is_a_program() -> None:
+    assert patched(f"def program(a, b):\n    ...\n\ndef run(args): ...\n\n{GUARD}", "print(6)\n") == "print(6)\n"
+
+
+def test_a_method_without_its_class_finds_it_again() -> None:
+    old = f"class A:\n    def x(self): ...\n\n    def y(self):\n        return 1\n\ndef run(): ...\n\n{GUARD}"
+    whole = patched(old, "def x(self):\n    return self.y() + 1\n\nprint(A().x())\n")
+    assert namespace(whole)["A"]().x() == 2
+    assert "print" not in whole
