@@ -96,10 +96,8 @@ def check(
     if broken:
         return Verdict(broken, missing, "fails", "It does not compile.")
     started = _recorded(journal, "start", files, ["python", "main.py"], lambda: _start(product, isolated))
-    status, reason = started["status"], started["reason"]
-    if needs_arguments and status == "fails" and _refuses(started["execution"]):
-        status, reason = "runs", "It does not start without the arguments it needs, and says so."
     results: tuple[RunResult, ...] = ()
+    ended_well: list[bool] = []
     if runs:
         command = [run.line for run in runs]
         session = _recorded(
@@ -109,10 +107,23 @@ def check(
             command,
             lambda: {"runs": execute_session(product, runs, isolated=isolated)},
         )
-        results = tuple(judge(run, outcome) for run, outcome in zip(runs, session["runs"], strict=False))
-        if status == "fails" and any(outcome["exit_code"] == 0 for outcome in session["runs"]):
-            status, reason = "runs", "It runs when it is called as the task says."
+        pairs = list(zip(runs, session["runs"], strict=False))
+        results = tuple(judge(run, outcome) for run, outcome in pairs)
+        ended_well = [outcome["exit_code"] == 0 for run, outcome in pairs if not run.expects_error]
+    status, reason = _status(started, ended_well, needs_arguments)
     return Verdict((), missing, status, reason, results)
+
+
+def _status(started: dict[str, Any], ended_well: Sequence[bool], needs_arguments: bool) -> tuple[str, str]:
+    """Whether it runs: started without arguments, or, where they decide, called as the task says."""
+    status, reason = started["status"], started["reason"]
+    if ended_well and not any(ended_well):
+        return "fails", "Called as the task says, it ends with an error each time."
+    if status == "fails" and any(ended_well):
+        return "runs", "It runs when it is called as the task says."
+    if status == "fails" and needs_arguments and _refuses(started["execution"]):
+        return "runs", "It does not start without the arguments it needs, and says so."
+    return status, reason
 
 
 def _start(product: Path, isolated: bool) -> dict[str, Any]:

@@ -83,6 +83,30 @@ def test_a_program_that_only_runs_with_its_arguments_runs(tmp_path: Path, journa
     assert checked(tmp_path, journal, needy, session=True).status == "runs"
 
 
+def test_a_program_that_fails_however_it_is_called_fails(tmp_path: Path, journal: Journal) -> None:
+    verdict = checked(
+        tmp_path, journal, "import sys\nsys.exit('error: no' if sys.argv[1:] else 0)\n", session=True
+    )
+    assert (verdict.status, verdict.works) == ("fails", False)
+    assert "each time" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("source", "needs", "status"),
+    [
+        ("raise SystemExit('error: give a file')", True, "runs"),
+        ("raise SystemExit('error: give a file')", False, "fails"),
+        ("raise KeyError('file')", True, "fails"),
+    ],
+)
+def test_only_a_program_that_needs_arguments_may_refuse_to_start_and_only_with_a_message(
+    tmp_path: Path, journal: Journal, source: str, needs: bool, status: str
+) -> None:
+    (tmp_path / "main.py").write_text(source)
+    verdict = check(tmp_path, {"main.py": source}, (), journal, needs_arguments=needs)
+    assert verdict.status == status
+
+
 def test_a_resumed_run_takes_executions_from_its_journal(tmp_path: Path, journal: Journal) -> None:
     before = checked(tmp_path, journal, WORKS, session=True)
     journal.close()
