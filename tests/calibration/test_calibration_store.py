@@ -269,29 +269,3 @@ def test_several_processes_fit_and_read_at_once(path: Path) -> None:
     with open_store(path) as store:
         counts = [snapshot.thresholds[0].n_correct for n in range(1, 16) if (snapshot := store.snapshot(n))]
     assert counts == [50 * number for number in range(1, 16)], "each fit saw all before it"
-
-
-_LARGE = """
-import resource, sys, time
-from pathlib import Path
-from calibration.labels import Group, Response
-from calibration.store import open_store
-groups = [Group(f"Subtask{n}", "model", "raw", "content-v1", "token-uncertainty") for n in range(10)]
-def answers():
-    for n in range(100_000):
-        outcome = ("correct", "correct", "incorrect", "unknown")[n // 10 % 4]
-        u = (n * 7919 % 9973) / 9973
-        yield Response(f"{n // 10:032}", n % 10, f"{n // 20:032}", f"{n:014}", groups[n % 10], u, outcome)
-with open_store(Path(sys.argv[1]), create=True) as store:
-    began = time.process_time()
-    store.learn(answers(), "conformal", 0.1)
-print(time.process_time() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
-"""
-
-
-def test_a_hundred_thousand_answers_take_less_than_five_seconds_and_200_mb(path: Path) -> None:
-    command = [sys.executable, "-c", _LARGE, str(path)]
-    printed = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, check=True, text=True)
-    seconds, megabytes = map(float, printed.stdout.split())
-    assert seconds < 5
-    assert megabytes < 200
