@@ -43,7 +43,7 @@ _PROMPTS = Path(__file__).parent / "prompts"
 _MOST_ATTEMPTS = 5
 _MOST_CONTINUATIONS = 2
 _WARMER, _WARMEST = 0.1, 0.8
-_CALLED_HOW = re.compile(r"main\.py|command[- ]line|standard input|\bstdin\b|\bargument", re.IGNORECASE)
+_CALLED_HOW = re.compile(r"main\.py|standard input|\bstdin\b", re.IGNORECASE)
 _REFLECTION = "{conversations}\n\n{question}"
 _EXECUTIVE, _COUNSELOR = "Chief Executive Officer", "Counselor"
 
