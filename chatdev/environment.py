@@ -59,8 +59,11 @@ class Environment:
 
     def frame(self) -> str:
         """Code of main.py that takes the arguments apart, where the task says how and Python is spoken."""
-        python = self.language.lower().startswith("python")
-        return frame(self.command_line) if self.command_line and python else ""
+        return frame(self.command_line) if self.command_line and self._python else ""
+
+    @property
+    def _python(self) -> bool:
+        return self.language.lower().startswith("python")
 
     def _blamed(self, files: dict[str, str]) -> str:
         """The code of the function that the tester blames, or all of it where none is blamed."""
@@ -69,7 +72,7 @@ class Environment:
 
     def _start(self) -> str:
         """What a programmer starts from: the frame, or an empty page."""
-        if self.frame() and self.command_line:
+        if self.command_line and self._python:
             return _text("frame").replace("{stubs}", stubs(self.command_line))
         return _text("plain").replace("{language}", self.language.lower())
 
