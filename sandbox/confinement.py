@@ -82,11 +82,26 @@ def confined(
         arguments += ["--perms", "1777", "--size", str(SCRATCH_BYTES), "--tmpfs", path]
     arguments += ["--perms", "0777", "--dir", INSIDE_HOME]
     for path in interpreter_roots():
-        arguments += [*_open_parents(path), "--ro-bind", path, path]
+        arguments += _interpreter_mounts(path)
     arguments += ["--bind", str(directory), INSIDE_DIRECTORY, "--chdir", "/"]
     # What bubblewrap made to hang the mounts on is memory too: nobody writes there.
     arguments += ["--remount-ro", "/dev", "--remount-ro", "/"]
     return [*arguments, "--", *command]
+
+
+def _interpreter_mounts(root: str) -> list[str]:
+    arguments = _open_parents(root)
+    if os.stat(root).st_mode & 0o005 == 0o005:
+        return [*arguments, "--ro-bind", root, root]
+    # A mount keeps its mode, so a root closed to others is made anew around what lies in it.
+    arguments += ["--perms", "0755", "--dir", root]
+    for entry in sorted(os.listdir(root)):
+        path = os.path.join(root, entry)
+        if os.path.islink(path):
+            arguments += ["--symlink", os.readlink(path), path]
+        else:
+            arguments += ["--ro-bind", path, path]
+    return arguments
 
 
 def _open_parents(path: str) -> list[str]:

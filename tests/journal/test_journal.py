@@ -8,6 +8,7 @@ import math
 import os
 import resource
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -42,14 +43,16 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "journal.jsonl"
 
 
-@pytest.fixture
-def smallest_disk(path: Path) -> Iterator[None]:
-    """No file of this process may grow beyond what the journal holds and ten bytes more."""
-    write(path, STARTED)
+@contextmanager
+def small_disk(path: Path) -> Iterator[None]:
+    """No file of this process may grow beyond what `path` holds and ten bytes more."""
+    # Not a fixture: pytest reports a test before it takes fixtures down, perhaps into a file of its own.
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 10, before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def test_what_was_appended_is_read_back(path: Path) -> None:
@@ -197,11 +200,11 @@ def test_a_folder_without_a_journal_is_told_so(path: Path) -> None:
         read(path)
 
 
-@pytest.mark.usefixtures("smallest_disk")
 def test_a_disk_that_fills_up_leaves_no_half_line(path: Path) -> None:
+    write(path, STARTED)
     journal = Journal(path)
     for _ in range(2):
-        with pytest.raises(OSError, match="File too large"):
+        with small_disk(path), pytest.raises(OSError, match="File too large"):
             journal.append(Noted("", "too long for the disk"))
         assert read(path) == [STARTED]
         assert path.read_bytes().endswith(b"\n")
@@ -209,14 +212,11 @@ def test_a_disk_that_fills_up_leaves_no_half_line(path: Path) -> None:
     assert len(records(path)) == 1
 
 
-@pytest.mark.usefixtures("smallest_disk")
 def test_once_the_disk_has_room_again_the_journal_goes_on(path: Path) -> None:
+    write(path, STARTED)
     journal = Journal(path)
-    with pytest.raises(OSError, match="File too large"):
+    with small_disk(path), pytest.raises(OSError, match="File too large"):
         journal.append(Noted("", "refused"))
-    resource.setrlimit(
-        resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.getrlimit(resource.RLIMIT_FSIZE)[1])
-    )
     journal.append(Noted("", "written"))
     assert read(path) == [STARTED, Noted("", "written")]
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import venv
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -59,6 +60,23 @@ def beats(folder: Path) -> bool:
 
 def test_the_sandbox_starts_here() -> None:
     assert sandbox.available() is None, "the product will refuse to run programs on this machine"
+
+
+@isolated_only
+def test_an_interpreter_in_a_closed_directory_starts(tmp_path: Path) -> None:
+    # As `mktemp -d` makes it, and run by root, whose programs become another user.
+    home = tmp_path / "home"
+    venv.create(home, symlinks=True)
+    home.chmod(0o700)
+    started = subprocess.run(
+        [home / "bin" / "python", "-c", "import sandbox; print(sandbox.available())"],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert started.stdout == "None\n"
 
 
 @isolated_only
