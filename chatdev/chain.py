@@ -26,6 +26,7 @@ from chatdev.missing_imports import with_missing_imports
 from chatdev.patching import framed, patched
 from chatdev.phase import Phase, loop_named, phase_named
 from chatdev.reply import Reply, parse_reply
+from chatdev.strays import at_home
 from chatdev.suspects import suspects
 from chatdev.workspace import Change
 from journal import Journal
@@ -262,7 +263,8 @@ class ChatChain:
         for refusal in environment.refusals:
             self.journal.append(Noted(phase.name, refusal))
         before, verdict_before = workspace.snapshot(), environment.verdict
-        files = {path: self._completed(phase, path, text) for path, text in reply.files.items()}
+        files = at_home(reply.files, workspace.files())
+        files = {path: self._completed(phase, path, text) for path, text in files.items()}
         environment.stalled = not self._write(files, phase).diffs
         if environment.unimplemented_file:
             path = environment.unimplemented_file

@@ -150,6 +150,14 @@ def test_a_change_that_makes_the_product_worse_is_taken_back(play: Play, tools: 
     assert played.environment.verdict.works
 
 
+def test_a_function_that_comes_in_a_file_of_its_own_name_changes_the_program(play: Play, tools: Tools) -> None:
+    program = "def greet():\n    print(1)\n\n\nif __name__ == '__main__':\n    greet()"
+    stray = "greet.py\n```python\ndef greet():\n    print(2)\n```\n"
+    script = {"Coding": python(program), "CodeReviewComment": "print 2", "CodeReviewModification": stray}
+    played = play(["Coding", tools.REVIEW], script)
+    assert played.files == {"main.py": f"{program}\n".replace("print(1)", "print(2)")}
+
+
 def test_of_two_programs_that_both_fail_the_better_is_kept(play: Play, tools: Tools) -> None:
     stub_that_runs = python(f"{STUB}\nprint(2)")
     script = {"Coding": stub_that_runs, "TestErrorSummary": "a stub", "TestModification": [BROKEN, CRASHES, "no"]}
