@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
@@ -41,6 +42,8 @@ class LlamaCppModel:
         parameters.hostnames = ["127.0.0.1"]
         parameters.port = 0
         parameters.verbosity = 0
+        if threads := allotted_cpus():
+            parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = threads
         try:
             self._server = xllamacpp.Server(parameters)
         except RuntimeError as error:
@@ -69,6 +72,15 @@ class LlamaCppModel:
         """End the server and free its memory."""
         self._client.close()
         self._server = None
+
+
+def allotted_cpus() -> int | None:
+    """How many processors this process is confined to (taskset, containers); None where it may use all."""
+    # llama.cpp counts the machine's. Two threads that wait for each other on one processor crawl.
+    if not hasattr(os, "sched_getaffinity"):
+        return None
+    allotted = len(os.sched_getaffinity(0))
+    return allotted if allotted < (os.cpu_count() or 1) else None
 
 
 def _require_gguf(path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from camel.messages import Message, Sampling
-from camel.models.llama_cpp import LlamaCppModel
+from camel.models.llama_cpp import LlamaCppModel, allotted_cpus
 from camel.models.model import ContextOverflow, ModelUnusable
 from camel.models.open import open_model
 
@@ -80,6 +81,16 @@ def test_shared_prefix_is_reused(model: LlamaCppModel) -> None:
 
 
 @pytest.mark.model
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this system confines no process")
+def test_a_confined_process_starts_no_more_threads_than_it_has_processors() -> None:
+    before = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, {min(before)})
+        assert allotted_cpus() == (1 if (os.cpu_count() or 1) > 1 else None)
+    finally:
+        os.sched_setaffinity(0, before)
+
+
 def test_damaged_file_is_one_sentence(tmp_path: Path) -> None:
     path = tmp_path / "cut.gguf"
     path.write_bytes(b"GGUF" + bytes(1000))
