@@ -42,6 +42,7 @@ TRACEBACK = "Traceback (most recent call last)"
 _SHELL_WORDS = frozenset(["&&", "||", ";", "&", ">", ">>", "<<", "<<<", ">&"])
 _LONGEST_LINE = 2000
 _SHOWN_CHARACTERS = 300
+_REFUSED = "\0refused"  # nothing that a program could print
 
 
 @dataclass(frozen=True)
@@ -64,13 +65,15 @@ class RunResult:
     """What a run did. `points` of 2: one for ending as it should, one for showing what must be seen.
 
     `fault` says what is wrong for certain (a traceback, waiting for input, a hang), `difference` what
-    is not as it was written down; both are empty where all is well.
+    is not as it was written down; both are empty where all is well. `shown` is what can be compared with
+    another program's run: the lines printed, or that it refused; None where there was a fault.
     """
 
     line: str
     points: int
     fault: str = ""
     difference: str = ""
+    shown: str | None = None
 
 
 def parse_session(text: str, tokens: Sequence[Token] = ()) -> tuple[AcceptanceRun, ...]:
@@ -140,17 +143,17 @@ def judge(run: AcceptanceRun, outcome: dict[str, Any]) -> RunResult:
         last = stderr.strip().splitlines()[-1]
         waits = "EOFError" in last
         return RunResult(run.line, 0, fault="asks with input(), which nobody answers" if waits else stderr.strip())
-    seen = _seen(stdout, stderr)
+    seen, refused = _seen(stdout, stderr), outcome["exit_code"] != 0
+    shown = _REFUSED if refused else "\n".join(map(_plain, stdout.strip().splitlines()))
     if run.expects_error:
-        refused = outcome["exit_code"] != 0
         difference = "" if refused else f"must end with an error message and exit code 1, but: {seen}"
-        return RunResult(run.line, 2 if refused else 0, difference=difference)
-    if outcome["exit_code"] != 0:
-        return RunResult(run.line, 0, difference=f"must work, but: {seen}")
+        return RunResult(run.line, 2 if refused else 0, difference=difference, shown=shown)
+    if refused:
+        return RunResult(run.line, 0, difference=f"must work, but: {seen}", shown=shown)
     missing = _missing(run.expected, stdout)
     if missing is None:
-        return RunResult(run.line, 2)
-    return RunResult(run.line, 1, difference=f"must print {missing!r}, but: {seen}")
+        return RunResult(run.line, 2, shown=shown)
+    return RunResult(run.line, 1, difference=f"must print {missing!r}, but: {seen}", shown=shown)
 
 
 def _unsure_lines(text: str, tokens: Sequence[Token]) -> set[int]:

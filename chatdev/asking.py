@@ -56,41 +56,50 @@ class Asker:
         Raises ModelUnusable. A prompt that is too long for the window gives an empty answer and a note.
         """
         sampling = Sampling(temperature=temperature, max_tokens=max_tokens)
-        answer = _without_circles(self._call(subtask, role, messages, purpose, sampling))
+        (answer,) = self._call(subtask, role, messages, purpose, sampling)
         for _ in range(continuations):
             if answer.finish_reason != "length" or not answer.text.strip():
                 break
             more = [*messages, Message("assistant", answer.text), Message("user", CONTINUE)]
-            rest = _without_circles(self._call(subtask, role, more, "continuation", sampling))
+            (rest,) = self._call(subtask, role, more, "continuation", sampling)
             answer = joined(answer, rest)
         return answer
 
+    def draw(self, subtask: str, role: str, messages: Sequence[Message], sampling: Sampling) -> list[Answer]:
+        """`sampling.n` answers to `messages` from one call, so that the prompt is read once.
+
+        What the token limit cut stays cut. Raises ModelUnusable.
+        """
+        return self._call(subtask, role, messages, "sample", sampling)
+
     def _call(
         self, subtask: str, role: str, messages: Sequence[Message], purpose: str, sampling: Sampling
-    ) -> Answer:
+    ) -> list[Answer]:
         sampling = replace(sampling, seed=self.seed + self.calls)
         asked = [asdict(message) for message in messages]
-        key = digest(role, asked, asdict(sampling))
-        past = self.journal.recall(Answered, key)
-        if past is not None:
-            answer = _from_event(past)
-            if isinstance(self.model, ScriptedModel):
-                self.model.fast_forward(messages, sampling)
-        else:
-            answer = self._live(messages, sampling)
-            self.journal.append(_to_event(key, subtask, role, purpose, asked, sampling, answer))
-        if answer.finish_reason == _OVERFLOW:
+        keys = [digest(role, asked, asdict(sampling), *[place] * (place > 0)) for place in range(sampling.n)]
+        answers: list[Answer] = []
+        while len(answers) < sampling.n and (past := self.journal.recall(Answered, keys[len(answers)])):
+            answers.append(_from_event(past))
+        if len(answers) < sampling.n:
+            for key, answer in list(zip(keys, self._live(messages, sampling), strict=False))[len(answers) :]:
+                self.journal.append(_to_event(key, subtask, role, purpose, asked, sampling, answer))
+                answers.append(answer)
+        elif isinstance(self.model, ScriptedModel):
+            self.model.fast_forward(messages, sampling)
+        if any(answer.finish_reason == _OVERFLOW for answer in answers):
             self.journal.append(Noted(subtask, "the prompt is too long for the model's window; no answer"))
         self.calls += 1
-        self.usage += answer.usage
-        self.seconds += answer.seconds
-        return answer
+        for answer in answers:
+            self.usage += answer.usage
+            self.seconds += answer.seconds
+        return [_without_circles(answer) for answer in answers]
 
-    def _live(self, messages: Sequence[Message], sampling: Sampling) -> Answer:
+    def _live(self, messages: Sequence[Message], sampling: Sampling) -> list[Answer]:
         try:
-            return _storable(self.model.answer(messages, sampling)[0])
+            return [_storable(answer) for answer in self.model.answer(messages, sampling)]
         except ContextOverflow:
-            return Answer("", finish_reason=_OVERFLOW, model=self.model.name)
+            return [Answer("", finish_reason=_OVERFLOW, model=self.model.name)]
 
 
 def _storable(answer: Answer) -> Answer:

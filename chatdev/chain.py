@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from camel.messages import Answer, Message
+from camel.messages import Answer, Message, Sampling
 from camel.roleplay import Outcome, Scene, conclusion_of, role_play
 from chatdev import conclusions
 from chatdev.acceptance import AcceptanceRun, parse_session, shown
@@ -28,7 +29,7 @@ from chatdev.phase import Phase, loop_named, phase_named
 from chatdev.reply import Reply, parse_reply
 from chatdev.strays import at_home
 from chatdev.suspects import suspects
-from chatdev.workspace import Change
+from chatdev.workspace import Change, Workspace
 from journal import Journal
 from journal.events import (
     Checked,
@@ -169,8 +170,17 @@ class ChatChain:
             outcome = self._ask_for_form(phase, outcome)
         answer = outcome.answer
         for hook in self.hooks:
-            ask_more = partial(self._ask, phase, outcome.role, purpose="remedy")
-            answer = hook(Handoff(phase.name, outcome.messages, answer, ask_more, fits))
+            answer = hook(
+                Handoff(
+                    subtask=phase.name,
+                    messages=outcome.messages,
+                    answer=answer,
+                    ask=partial(self._ask, phase, outcome.role, purpose="remedy"),
+                    fits=fits,
+                    draw=partial(self._draw, phase, outcome),
+                    trial=self._trial if phase.writes == "codes" else None,
+                )
+            )
         return answer
 
     def _ask(self, phase: Phase, role: str, messages: Sequence[Message], purpose: str = "answer") -> Answer:
@@ -184,6 +194,19 @@ class ChatChain:
             max_tokens=phase.max_tokens,
             continuations=_MOST_CONTINUATIONS if phase.writes == "codes" else 0,
         )
+
+    def _draw(self, phase: Phase, outcome: Outcome, n: int, temperature: float) -> list[Answer]:
+        sampling = Sampling(temperature=temperature, max_tokens=phase.max_tokens, n=n)
+        return self.asker.draw(phase.name, outcome.role, outcome.messages, sampling)
+
+    def _trial(self, answer: Answer) -> Verdict:
+        """The verdict on the product as it would be with `answer`; the product stays as it is."""
+        workspace = self.environment.workspace
+        with tempfile.TemporaryDirectory(prefix="trial-") as folder:
+            trial = Workspace(Path(folder))
+            trial.apply(workspace.files())
+            trial.apply(self._files_of(answer.text)[0])
+            return self._check(trial)
 
     def _fits(self, phase: Phase, answer: Answer) -> bool:
         known = list(self.environment.workspace.files())
@@ -258,13 +281,10 @@ class ChatChain:
         """Write the files of a reply, check the product, and take back a change that made it worse."""
         environment = self.environment
         workspace = environment.workspace
-        reply = parse_reply(text, known_files=list(workspace.files()), language=environment.language)
-        environment.refusals = _refusals(reply)
-        for refusal in environment.refusals:
-            self.journal.append(Noted(phase.name, refusal))
+        files, environment.refusals, repairs = self._files_of(text)
+        for note in (*environment.refusals, *repairs):
+            self.journal.append(Noted(phase.name, note))
         before, verdict_before = workspace.snapshot(), environment.verdict
-        files = at_home(reply.files, workspace.files())
-        files = {path: self._completed(phase, path, text) for path, text in files.items()}
         environment.stalled = not self._write(files, phase).diffs
         if environment.unimplemented_file:
             path = environment.unimplemented_file
@@ -282,38 +302,48 @@ class ChatChain:
         else:
             self.setbacks = 0
 
-    def _completed(self, phase: Phase, path: str, text: str) -> str:
+    def _files_of(self, text: str) -> tuple[dict[str, str], tuple[str, ...], tuple[str, ...]]:
+        """The files of a reply made whole, what of it was refused, and what was repaired."""
+        environment = self.environment
+        known = environment.workspace.files()
+        reply = parse_reply(text, known_files=list(known), language=environment.language)
+        files: dict[str, str] = {}
+        repairs = []
+        for path, source in at_home(reply.files, known).items():
+            files[path], modules = self._completed(path, source, known.get(path))
+            if modules:
+                repairs.append(f"{path}: added import of {', '.join(modules)}")
+        return files, _refusals(reply), tuple(repairs)
+
+    def _completed(self, path: str, text: str, known: str | None) -> tuple[str, tuple[str, ...]]:
         """A file of a reply made whole: what it leaves out is there already, or stands in the frame."""
         if not path.endswith(".py"):
-            return text
-        environment = self.environment
-        known = environment.workspace.files().get(path)
-        if known is None and path == "main.py" and environment.frame():
-            text = framed(environment.frame(), text)
-        text, modules = with_missing_imports(patched(known or "", text))
-        if modules:
-            self.journal.append(Noted(phase.name, f"{path}: added import of {', '.join(modules)}"))
-        return text
+            return text, ()
+        frame = self.environment.frame() if path == "main.py" and known is None else ""
+        return with_missing_imports(patched(known or "", framed(frame, text) if frame else text))
 
     def _verdict(self, subtask: str = "") -> Verdict:
         """The verdict on the product as it is; where `subtask` changed it, the product is checked anew."""
         environment = self.environment
         if environment.verdict is None or subtask:
-            files, runs = environment.workspace.files(), environment.runs
-            known = digest(files, [asdict(run) for run in runs])
-            if known not in self.verdicts:
-                line = environment.command_line
-                self.verdicts[known] = check(
-                    environment.workspace.root,
-                    files,
-                    runs,
-                    self.journal,
-                    needs_arguments=line is not None and line.needs_arguments,
-                    isolated=self.isolated,
-                )
-            environment.verdict = self.verdicts[known]
+            environment.verdict = self._check(environment.workspace)
             self.journal.append(Checked(subtask, environment.verdict.passed, environment.verdict.to_json()))
         return environment.verdict
+
+    def _check(self, workspace: Workspace) -> Verdict:
+        files, runs = workspace.files(), self.environment.runs
+        known = digest(files, [asdict(run) for run in runs])
+        if known not in self.verdicts:
+            line = self.environment.command_line
+            self.verdicts[known] = check(
+                workspace.root,
+                files,
+                runs,
+                self.journal,
+                needs_arguments=line is not None and line.needs_arguments,
+                isolated=self.isolated,
+            )
+        return self.verdicts[known]
 
 
 def _refusals(reply: Reply) -> tuple[str, ...]:

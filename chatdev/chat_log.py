@@ -18,6 +18,7 @@ from journal.events import (
     RolledBack,
     RunEnded,
     RunStarted,
+    Sampled,
     SubtaskEnded,
     SubtaskStarted,
 )
@@ -69,6 +70,9 @@ class ChatLog:
             return [("INFO", f"**[Uncertainty]**: {event.subtask}: {event.action}: {event.reason}")]
         if isinstance(event, Remedied):
             return [("INFO", f"**[Remedy]**: {event.subtask}: {event.remedy}: {event.refusal or 'kept'}")]
+        if isinstance(event, Sampled):
+            shares = ", ".join(f"{share:.2f}" for share in event.agreements)
+            return [("INFO", f"**[Drafts]**: {event.reason}; agreement {shares}; draft {event.chosen + 1} kept")]
         if isinstance(event, Noted):
             return [("WARNING", event.note)]
         if isinstance(event, SubtaskEnded):

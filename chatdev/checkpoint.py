@@ -21,6 +21,7 @@ from chatdev.completeness import (
 )
 from journal import Journal
 from journal.events import Executed, digest
+from uq.agreement import Behaviour
 
 _SHOWN_DIFFERENCES = 3
 _SHOWN_FAULT_LINES = 8
@@ -45,6 +46,12 @@ class Verdict:
     def passed(self) -> bool:
         """Works, and every acceptance run ended and showed what was written down."""
         return self.works and all(result.points == 2 for result in self.results)
+
+    @property
+    def behaviour(self) -> Behaviour:
+        """What the acceptance runs showed, to be compared with another program's."""
+        shown = tuple(result.shown for result in self.results)
+        return Behaviour(shown, tuple(result.points == 2 for result in self.results))
 
     @property
     def points(self) -> int:

@@ -63,7 +63,9 @@ def parser() -> argparse.ArgumentParser:
         "--uq",
         choices=UNCERTAINTY_MODES,
         default="on",
-        help="on: measure each handoff and act on doubtful answers; observe: measure only; off: plain ChatDev",
+        help="on: measure each handoff and act on doubtful answers; observe: measure only; off: plain ChatDev; "
+        "functional: also draw several drafts and keep the one that most agree with when they are run; "
+        "cascade: the same, but only where the first draft gives a reason to",
     )
     own.add_argument(
         "--store",
@@ -72,6 +74,13 @@ def parser() -> argparse.ArgumentParser:
         help="learnt thresholds (default: calibration/store.sqlite beside the warehouse, where there is one)",
     )
     own.add_argument("--seed", type=int, default=default.seed, help="seed of the sampling (default: %(default)s)")
+    own.add_argument(
+        "--budget",
+        type=int,
+        metavar="TOKENS",
+        default=default.budget,
+        help="functional and cascade draw no drafts that would cost more than this in all (default: %(default)s)",
+    )
     own.add_argument("--resume", metavar="DIR", type=Path, help="go on with the stopped run in DIR")
     own.add_argument(
         "--allow-unsandboxed",
@@ -118,6 +127,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             uq=options.uq,
             store=_store(options.store, options.warehouse),
             seed=options.seed,
+            budget=options.budget,
             allow_unsandboxed=options.allow_unsandboxed,
         )
         return start(settings, options.warehouse)

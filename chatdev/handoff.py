@@ -6,17 +6,24 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from camel.messages import Answer, Message
+from chatdev.checkpoint import Verdict
 
 
 @dataclass(frozen=True)
 class Handoff:
-    """What a hook sees. `ask` and `fits` belong to the chain; a hook acts through the methods alone."""
+    """What a hook sees. The callables belong to the chain; a hook acts through the methods alone.
+
+    `draw(n, temperature)` draws more answers to the same question. `trial` gives the verdict on the product
+    as it would be with an answer; None where the subtask writes no code.
+    """
 
     subtask: str
     messages: tuple[Message, ...]
     answer: Answer
     ask: Callable[[tuple[Message, ...]], Answer]
     fits: Callable[[Answer], bool]
+    draw: Callable[[int, float], list[Answer]]
+    trial: Callable[[Answer], Verdict] | None = None
 
     def ask_again(self, extra: str, after: Answer) -> Answer:
         """Ask the same role `extra`, in the conversation that ends with `after`."""

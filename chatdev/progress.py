@@ -15,6 +15,7 @@ from journal.events import (
     Remedied,
     RolledBack,
     RunStarted,
+    Sampled,
     SubtaskEnded,
     SubtaskStarted,
 )
@@ -44,6 +45,8 @@ class Progress:
             self._notes.append(f"u {float(event.u_pre):.3f}{doubt}")
         elif isinstance(event, Remedied):
             self._notes.append(f"{event.remedy}: {event.refusal or 'new answer kept'}")
+        elif isinstance(event, Sampled):
+            self._notes.append(f"draft {event.chosen + 1} of {len(event.works)} kept, {event.reason}")
         elif isinstance(event, Checked):
             self._notes.append(_verdict(event))
         elif isinstance(event, RolledBack):

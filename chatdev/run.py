@@ -19,7 +19,9 @@ from chatdev.asking import Asker
 from chatdev.chain import ChatChain
 from chatdev.chat_log import ChatLog
 from chatdev.company import PROJECT, Company, CompanyError, load_company
+from chatdev.drafts import DOUBTS, drafting_hook, within
 from chatdev.environment import Environment
+from chatdev.handoff import Hook
 from chatdev.progress import Progress
 from chatdev.settings import Settings
 from chatdev.summary import summary
@@ -124,9 +126,7 @@ def _run(
         gui_design=company.flags.gui_design,
     )
     asker = Asker(model, journal, seed=settings.seed)
-    hooks = []
-    if settings.uq != "off":
-        hooks.append(uncertainty_hook(company.uncertainty, _mode(settings, company), journal, snapshot))
+    hooks = _hooks(settings, company, journal, asker, snapshot)
     chain = ChatChain(company, environment, asker, journal, hooks, isolated=not settings.allow_unsandboxed)
     events: list[Event] = []
     log = ChatLog(folder / f"{started.product}_{started.organization}_{started.stamp}.log", company)
@@ -160,6 +160,18 @@ def _run(
         progress.close()
         log.close()
         journal.close()
+
+
+def _hooks(
+    settings: Settings, company: Company, journal: Journal, asker: Asker, snapshot: Snapshot | None
+) -> list[Hook]:
+    if settings.uq == "off":
+        return []
+    gate = uncertainty_hook(company.uncertainty, _mode(settings, company), journal, snapshot)
+    if settings.uq not in DOUBTS:
+        return [gate]
+    doubt = within(settings.budget, lambda: asker.usage.total_tokens, DOUBTS[settings.uq])
+    return [gate, drafting_hook(journal, doubt)]
 
 
 def _stopped(journal: Journal, progress: Progress, folder: Path, reason: str, code: int) -> int:

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 DEFAULT_MODEL = "qwen2.5-coder-1.5b"
 DEFAULT_TASK = "Develop a basic Gomoku game."
-UNCERTAINTY_MODES = ("on", "observe", "off")
+UNCERTAINTY_MODES = ("on", "observe", "off", "functional", "cascade")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """`uq` is `on` (the gate measures and acts), `observe` (it only measures) or `off`. `store` is the file of
-    learnt thresholds, empty where there is none."""
+    """`uq` is `on` (the gate measures and acts), `observe` (it only measures), `off`, or one of the policies
+    that also compare drafts by what they do (`functional`, `cascade`). `store` is the file of learnt
+    thresholds, empty where there is none. Past `budget` tokens no more drafts are drawn."""
 
     task: str = DEFAULT_TASK
     name: str = "Gomoku"
@@ -24,4 +25,5 @@ class Settings:
     uq: str = "on"
     store: str = ""
     seed: int = 1
+    budget: int = 12_000
     allow_unsandboxed: bool = False

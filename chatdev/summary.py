@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from journal import Event
-from journal.events import Gated, Measured, RunEnded, SubtaskEnded, SubtaskStarted
+from journal.events import Gated, Measured, RunEnded, Sampled, SubtaskEnded, SubtaskStarted
 
 _HEAD = ("subtask", "u", "threshold", "decision", "calls", "prompt", "cached", "completion", "seconds")
 
@@ -36,6 +36,8 @@ def summary(events: Sequence[Event], folder: Path) -> str:
         elif isinstance(event, Gated):
             rows[-1].u = "-" if event.u_post is None else f"{float(event.u_post):.3f}"
             rows[-1].decision = _decision(rows[-1].decision, event)
+        elif isinstance(event, Sampled):
+            rows[-1].decision += f"; draft {event.chosen + 1} of {len(event.works)} kept"
         elif isinstance(event, SubtaskEnded):
             rows[-1].costs = _costs(event.calls, event.usage, event.seconds)
     ended = events[-1]

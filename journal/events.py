@@ -101,6 +101,19 @@ class Gated(Event):
 
 
 @dataclass(frozen=True)
+class Sampled(Event):
+    """Drafts compared by what they do on `inputs` inputs: why, how far each agrees with the others (0 to 1),
+    which of them work, and which was handed on; the first answer is draft 0."""
+
+    subtask: str
+    reason: str
+    agreements: list[float]
+    works: list[bool]
+    inputs: int
+    chosen: int
+
+
+@dataclass(frozen=True)
 class FilesChanged(Event):
     """Unified diffs by path, and what was refused with the reason."""
 

@@ -1,0 +1,90 @@
+"""Several drafts of a program: when they are drawn, and which one is handed on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from chatdev.drafts import Drafting, always, drafting_hook, where_it_fails, within
+from chatdev.handoff import Hook
+from journal import Journal
+from journal.events import Answered, Executed, Sampled, SubtaskEnded
+
+Play = Any  # the fixture of conftest.py
+
+TASK = "An adder. `python main.py A B` prints the sum of A and B."
+SESSION = "```\n$ python main.py 2 3\n5\n$ python main.py 1 1\n2\n```"
+
+
+def adds(operator: str) -> str:
+    return f"main.py\n```python\nimport sys\na, b = map(int, sys.argv[1:])\nprint(a {operator} b)\n```\n"
+
+
+def drafting(doubt: Any = always, more: int = 3) -> Callable[[Journal], Hook]:
+    return lambda journal: drafting_hook(journal, doubt, Drafting(more=more))
+
+
+def played(play: Play, drafts: list[str], hook: Any, session: str = SESSION) -> Any:
+    script = {"AcceptanceRuns": session, "Coding": drafts}
+    return play(["AcceptanceRuns", "Coding"], script, task=TASK, hook=hook)
+
+
+def test_the_draft_that_most_agree_with_is_handed_on(play: Play) -> None:
+    unsure = "```\n$ python main.py 2 3\n$ python main.py 1 1\n```"
+    result = played(play, [adds("-"), adds("+"), adds("*"), adds("+")], drafting(), session=unsure)
+    assert "a + b" in result.files["main.py"]
+    (sampled,) = result.events(Sampled)
+    assert (sampled.subtask, sampled.inputs, sampled.chosen, sampled.works) == ("Coding", 2, 1, [True] * 4)
+    assert sampled.agreements[1] > sampled.agreements[0]
+
+
+def test_drafts_are_drawn_in_one_call_and_cost_their_prompt_once(play: Play) -> None:
+    result = played(play, [adds("+")], drafting())
+    answered = [event for event in result.events(Answered) if event.subtask == "Coding"]
+    assert [event.purpose for event in answered] == ["answer", "sample", "sample", "sample"]
+    assert [event.usage["prompt_tokens"] > 0 for event in answered] == [True, True, False, False]
+    assert len({event.key for event in answered}) == 4
+    assert result.events(SubtaskEnded)[-1].calls == 2
+
+
+def test_equal_drafts_are_run_once(play: Play) -> None:
+    result = played(play, [adds("+")], drafting())
+    assert [event.purpose for event in result.events(Executed)] == ["start", "acceptance"]
+
+
+def test_a_draft_that_does_not_work_is_never_preferred(play: Play) -> None:
+    broken = "main.py\n```python\nimport sys\nprint(\n```\n"
+    result = played(play, [broken, broken, adds("-"), broken], drafting())
+    assert "a - b" in result.files["main.py"]
+
+
+def test_a_draft_without_a_program_does_not_count(play: Play) -> None:
+    result = played(play, [adds("+"), "I cannot.", "", "Sorry."], drafting())
+    assert "a + b" in result.files["main.py"]
+    assert result.events(Sampled)[0].works == [True]
+
+
+def test_cascade_draws_nothing_where_the_first_draft_shows_what_it_should(play: Play) -> None:
+    result = played(play, [adds("+"), adds("-")], drafting(where_it_fails))
+    assert result.events(Sampled) == []
+    assert len([event for event in result.events(Answered) if event.subtask == "Coding"]) == 1
+
+
+def test_cascade_draws_where_the_first_draft_differs_and_says_so(play: Play) -> None:
+    result = played(play, [adds("-"), adds("+")], drafting(where_it_fails))
+    assert result.events(Sampled)[0].reason == "the first draft differs in 2 of 2 acceptance runs"
+    assert "a + b" in result.files["main.py"]
+
+
+@pytest.mark.parametrize(("budget", "drawn"), [(10_000, 1), (100, 0)])
+def test_what_the_budget_does_not_allow_is_not_drawn(play: Play, budget: int, drawn: int) -> None:
+    doubt = within(budget, lambda: 90, where_it_fails, Drafting(more=3))
+    result = played(play, [adds("-"), adds("+")], drafting(doubt))
+    assert len(result.events(Sampled)) == drawn
+
+
+def test_subtasks_without_code_are_left_alone(play: Play) -> None:
+    result = play(["Manual"], {"Manual": "# Manual"}, hook=drafting())
+    assert result.talker.phases == ["Manual"]
