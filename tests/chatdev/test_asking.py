@@ -208,6 +208,25 @@ def test_recorded_answers_come_back_whole_and_then_the_script_goes_on(path: Path
     assert [event.text for event in answers(path)] == ["one", "two ", "three", "four"]
 
 
+def test_samples_that_were_recorded_before_the_end_are_not_drawn_again(path: Path) -> None:
+    three = Sampling(n=3)
+    first = asker_of(path, "one", "two", "three")
+    drawn = first.draw("Coding", "Programmer", ASKED, three)
+    assert ([answer.text for answer in drawn], first.calls) == (["one", "two", "three"], 1)
+    first.journal.close()
+    lines = path.read_bytes().splitlines(keepends=True)
+    for recorded in range(4):
+        path.write_bytes(b"".join(lines[: 1 + recorded]))
+        again = asker_of(path, "one", "two", "three", resume=True)
+        assert [answer.text for answer in again.draw("Coding", "Programmer", ASKED, three)] == [
+            "one",
+            "two",
+            "three",
+        ]
+        again.journal.close()
+        assert [event.text for event in answers(path)] == ["one", "two", "three"]
+
+
 def test_another_question_is_asked_anew(path: Path) -> None:
     first = asker_of(path, "old")
     ask(first)

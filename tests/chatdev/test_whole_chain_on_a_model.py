@@ -9,7 +9,7 @@ import pytest
 
 from chatdev.cli import main
 from journal import read
-from journal.events import Answered, Executed, Gated, Measured, RunEnded, SubtaskEnded
+from journal.events import Answered, Executed, Gated, Measured, RunEnded, Sampled, SubtaskEnded
 
 TASK = (
     "Write a command-line adder, Python standard library only. `python main.py add A B` prints the sum of two "
@@ -20,9 +20,12 @@ TASK = (
 
 @pytest.mark.model
 @pytest.mark.timeout(900)
-def test_a_company_builds_a_program_and_measures_every_handoff(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+@pytest.mark.parametrize("policy", ["on", "functional"])
+def test_a_company_builds_a_program_and_measures_every_handoff(
+    policy: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     arguments = ["--task", TASK, "--name", "Adder", "--org", "Test", "--model", "qwen2.5-coder-0.5b"]
-    code = main([*arguments, "--warehouse", str(tmp_path)])
+    code = main([*arguments, "--uq", policy, "--warehouse", str(tmp_path)])
     shown = capsys.readouterr().out
     (folder,) = tmp_path.iterdir()
     events = read(folder / "journal.jsonl")
@@ -46,5 +49,9 @@ def test_a_company_builds_a_program_and_measures_every_handoff(tmp_path: Path, c
     assert len(measured) == len(subtasks) == sum(isinstance(event, Gated) for event in events)
     assert all(event.action in ("proceed", "trigger") for event in measured)
     assert all(f"\n{event.subtask}" in shown for event in subtasks)
-    assert ended.totals["calls"] == len(answers) == sum(event.calls for event in subtasks)
+    drafts = [event.works for event in events if isinstance(event, Sampled)]
+    assert len(drafts) == (policy == "functional")
+    assert all(f"of {len(works)} kept" in shown for works in drafts)
+    drawn_together = sum(answer.purpose == "sample" for answer in answers) - len(drafts)
+    assert ended.totals["calls"] == len(answers) - drawn_together == sum(event.calls for event in subtasks)
     assert str(folder) in shown
