@@ -157,8 +157,8 @@ def judge(run: AcceptanceRun, outcome: dict[str, Any]) -> RunResult:
 
 
 def _unsure_lines(text: str, tokens: Sequence[Token]) -> set[int]:
-    """Numbers of the lines of `text` that hold a token of p < 0.8, where the tokens join to the text."""
-    if "".join(token.text for token in tokens).strip() != text.strip():
+    """Numbers of the lines of `text` that hold a token of p < 0.8, where the tokens begin with the text."""
+    if not "".join(token.text for token in tokens).strip().startswith(text.strip()):
         return set()
     unsure, number = set(), 0
     for token in tokens:

@@ -243,7 +243,7 @@ class ChatChain:
 
     def _conclude(self, phase: Phase, answer: Answer) -> None:
         """Let the conclusion become what the phase says it becomes."""
-        environment, text = self.environment, answer.text
+        environment, text = self.environment, conclusions.whole(answer)
         if phase.writes == "modality":
             environment.modality = conclusions.decision(text).lower().replace(".", "")
         elif phase.writes == "language":
@@ -269,7 +269,7 @@ class ChatChain:
     def _runs(self, answer: Answer) -> tuple[AcceptanceRun, ...]:
         """The acceptance runs of an answer, without calls of commands that the task does not have."""
         line = self.environment.command_line
-        runs = parse_session(answer.text, answer.tokens)
+        runs = parse_session(conclusions.whole(answer), answer.tokens)
         return tuple(run for run in runs if line is None or run.expects_error or line.knows(run.arguments))
 
     def _write(self, files: dict[str, str], phase: Phase, allow: Sequence[str] = ()) -> Change:

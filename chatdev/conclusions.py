@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from camel.messages import Answer
 from camel.roleplay import MARKER, conclusion_of
 from chatdev.acceptance import parse_session
 from chatdev.phase import Phase
@@ -25,6 +26,12 @@ def usable(phase: Phase, text: str, known_files: list[str], language: str) -> bo
     if phase.form == "runs":
         return bool(parse_session(text))
     return bool(text.strip())
+
+
+def whole(answer: Answer) -> str:
+    """The text of an answer, without a last line that the token limit cut."""
+    before, end, _ = answer.text.rpartition("\n")
+    return before + end if answer.finish_reason == "length" and before.strip() else answer.text
 
 
 def decided(text: str) -> bool:

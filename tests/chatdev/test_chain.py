@@ -312,6 +312,25 @@ def test_a_model_that_says_the_same_line_for_ever_is_cut_off_and_survived(play: 
     assert not played.environment.verdict.works
 
 
+def test_a_line_that_the_token_limit_cut_is_left_out(play: Play) -> None:
+    script = {
+        "AcceptanceRuns": Reply(
+            "```\n$ python main.py 2 3\n5\n$ python main.py 1 1\n2\n$ python main.py 4",
+            u=0.1,
+            finish_reason="length",
+        ),
+        "Coding": python("import sys\nprint(sum(map(int, sys.argv[1:])))"),
+        "Manual": Reply("# Adder\n\nStart it.\nThen gi", finish_reason="length"),
+    }
+    task = "An adder. `python main.py A B` prints the sum."
+    played = play(["AcceptanceRuns", "Coding", "Manual"], script, task=task)
+    assert [result.line for result in played.environment.verdict.results] == [
+        "python main.py 2 3",
+        "python main.py 1 1",
+    ]
+    assert (played.folder / "product" / "manual.md").read_text() == "# Adder\n\nStart it.\n"
+
+
 def test_a_phase_that_only_the_users_company_knows_is_played_and_its_conclusion_may_be_used(play: Play) -> None:
     played = play(
         ["Slogan", "Advert"], {"Slogan": "Think.\n<INFO> Lists for all", "Advert": "Buy it"}, task="a list"

@@ -6,10 +6,24 @@ import sys
 
 import pytest
 
+from camel.messages import Answer
 from chatdev import conclusions
 from chatdev.phase import Phase, loop_named, phase_named
 
 STANDARD = frozenset(sys.stdlib_module_names)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason", "wanted"),
+    [
+        ("one\ntwo", "stop", "one\ntwo"),
+        ("one\ntw", "length", "one\n"),
+        ("one", "length", "one"),
+        ("\none", "length", "\none"),
+    ],
+)
+def test_a_cut_answer_is_used_up_to_its_last_whole_line(text: str, reason: str, wanted: str) -> None:
+    assert conclusions.whole(Answer(text, finish_reason=reason)) == wanted
 
 
 @pytest.mark.parametrize(
