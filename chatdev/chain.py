@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from camel.messages import Answer, Message
+from camel.messages import Answer, Message, Sampling
 from camel.roleplay import Outcome, Scene, conclusion_of, role_play
 from chatdev import conclusions
 from chatdev.acceptance import AcceptanceRun, parse_session, shown
@@ -174,14 +174,13 @@ class ChatChain:
         return answer
 
     def _ask(self, phase: Phase, role: str, messages: Sequence[Message], purpose: str = "answer") -> Answer:
-        temperature = min(phase.temperature + _WARMER * self.setbacks, _WARMEST)
+        warmth = min(phase.temperature + _WARMER * self.setbacks, _WARMEST)
         return self.asker.ask(
             phase.name,
             role,
             messages,
+            sampling=Sampling(warmth, max_tokens=phase.max_tokens),
             purpose=purpose,
-            temperature=temperature,
-            max_tokens=phase.max_tokens,
             continuations=_MOST_CONTINUATIONS if phase.writes == "codes" else 0,
         )
 
