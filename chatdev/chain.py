@@ -235,8 +235,7 @@ class ChatChain:
             environment.requirements = conclusions.packages(text, frozenset(sys.stdlib_module_names))
             self._write({"requirements.txt": environment.requirements}, phase)
         elif phase.writes == "manual":
-            environment.manual = conclusions.manual(text)
-            self._write({"manual.md": environment.manual}, phase, allow=("manual.md",))
+            self._write({"manual.md": conclusions.manual(text)}, phase, allow=("manual.md",))
         elif phase.writes == "codes":
             self._change_codes(phase, text)
         else:

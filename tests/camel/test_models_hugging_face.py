@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -337,10 +338,13 @@ def test_window_bounds_prompt_and_answer(qwen: Model) -> None:
     assert caught.value.window == WINDOW
 
 
-def test_closing_twice_is_safe(folders: Folders) -> None:
+def test_closing_once_or_twice_frees_the_memory(folders: Folders) -> None:
     model = HuggingFaceModel(str(folders.qwen))
+    weights = weakref.ref(next(model._model.parameters()))
     model.close()
     model.close()
+    gc.collect()
+    assert weights() is None
 
 
 def test_what_is_no_chat_model_is_one_sentence(folders: Folders, tmp_path: Path) -> None:
