@@ -5,8 +5,8 @@
 
 Both ways take turns in one process, the first of each pair changing, so that whatever else the machine does
 hits both alike. Printed is the median over the pairs of how much longer the measured one took, and its 95 %
-interval (bootstrap). Both ways must write the same text. Exit code 0 means that the whole interval is below
-the limit.
+interval (bootstrap). Both ways must write the same text. Times are wall time for llama.cpp, processor time for
+transformers. Exit code 0 means that the whole interval is below the limit.
 
 `transformers` takes a random model of Qwen2.5's vocabulary of 151,936, as wide as its 0.5B and four layers
 deep. The cost of measuring depends on the vocabulary alone, so for every larger model its share is smaller.
@@ -40,7 +40,11 @@ from chatdev.settings import DEFAULT_MODEL
 from uq.scores import Unavailable
 from uq.token_uncertainty import token_uncertainty
 
+Clock = Callable[[], float]
+
 LIMITS = {"llama.cpp": 0.01, "transformers": 0.03}
+# transformers works on one thread here: its processor time is what it would take on a machine of its own.
+CLOCKS: dict[str, Clock] = {"llama.cpp": time.perf_counter, "transformers": time.process_time}
 QWEN = {
     "vocab_size": 151_936,
     "hidden_size": 896,
@@ -81,17 +85,20 @@ class Overhead:
         return "is broken" if self.low >= limit else "is not settled; give more --pairs on a quieter machine"
 
 
-def overhead(measured: Arm, plain: Arm, pairs: int) -> Overhead:
-    """Time both arms `pairs` times in turns. Raises RuntimeError where they write different texts."""
+def overhead(measured: Arm, plain: Arm, pairs: int, clock: Clock) -> Overhead:
+    """Time both arms `pairs` times in turns, by `clock`, in seconds.
+
+    Raises RuntimeError where they write different texts.
+    """
     if len({measured(), plain(), measured(), plain()}) != 1:
         raise RuntimeError("The two ways wrote different texts, so their times cannot be compared.")
     times: list[tuple[float, float]] = []
     for number in range(pairs):
         if number % 2:
-            base = _seconds(plain)
-            times.append((_seconds(measured), base))
+            base = _seconds(plain, clock)
+            times.append((_seconds(measured, clock), base))
         else:
-            times.append((_seconds(measured), _seconds(plain)))
+            times.append((_seconds(measured, clock), _seconds(plain, clock)))
     shares = [with_measuring / without - 1 for with_measuring, without in times]
     low, high = interval(shares)
     return Overhead(median(shares), low, high, median(without for _, without in times), pairs)
@@ -104,10 +111,10 @@ def interval(values: Sequence[float], rounds: int = 1000) -> tuple[float, float]
     return medians[round(0.025 * rounds)], medians[round(0.975 * rounds) - 1]
 
 
-def _seconds(arm: Arm) -> float:
-    began = time.perf_counter()
+def _seconds(arm: Arm, clock: Clock) -> float:
+    began = clock()
     arm()
-    return time.perf_counter() - began
+    return clock() - began
 
 
 def measuring(model: Model, sampling: Sampling) -> Arm:
@@ -196,7 +203,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     limit = LIMITS[options.engine]
     embedded = options.engine == "llama.cpp"
     with llama_cpp_arms(options.model, sampling) if embedded else transformers_arms(sampling) as arms:
-        found = overhead(*arms, options.pairs)
+        found = overhead(*arms, options.pairs, CLOCKS[options.engine])
     print(
         f"{options.engine}: measuring takes {found.share:.2%} (95 % interval {found.low:.2%} to {found.high:.2%}) "
         f"of {1000 * found.seconds / options.tokens:.1f} ms a token. The limit of {limit:.0%} "

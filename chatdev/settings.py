@@ -12,7 +12,7 @@ UNCERTAINTY_MODES = ("on", "observe", "off")
 @dataclass(frozen=True)
 class Settings:
     """`uq` is `on` (the gate measures and acts), `observe` (it only measures) or `off`. `store` is the file of
-    learnt thresholds, empty where there is none."""
+    learnt thresholds, empty where there is none. `quantize` holds the weights of an `hf:` model in 4 bits."""
 
     task: str = DEFAULT_TASK
     name: str = "Gomoku"
@@ -20,6 +20,7 @@ class Settings:
     config: str = "Default"
     model: str = DEFAULT_MODEL
     base_url: str | None = None
+    quantize: bool = False
     path: str = ""
     uq: str = "on"
     store: str = ""

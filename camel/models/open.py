@@ -25,6 +25,9 @@ def open_model(specification: str, *, base_url: str | None = None, quantize: boo
     """
     known = catalog()
     kind, _, rest = specification.partition(":")
+    if quantize and kind != "hf":
+        remedy = "Leave --quantize out, or give --model hf:OWNER/NAME."
+        raise ModelUnusable(f"Only hf: models are quantized on loading, not {specification}", remedy)
     if specification in known.models:
         entry = known.models[specification]
         return LlamaCppModel(fetch(entry), name=entry.name, window=entry.window)

@@ -6,7 +6,6 @@ import random
 
 import pytest
 
-from benchmarks import measuring_overhead
 from benchmarks.measuring_overhead import (
     QWEN,
     Arm,
@@ -19,26 +18,31 @@ from benchmarks.measuring_overhead import (
 from camel.messages import Sampling
 
 
-@pytest.fixture
-def lasting(monkeypatch: pytest.MonkeyPatch) -> object:
-    """Makes an arm that writes `text` in so many seconds, more or less; the clock is the test's own."""
-    now = 0.0
-    monkeypatch.setattr(measuring_overhead.time, "perf_counter", lambda: now)
-    noise = random.Random(1)
+class Machine:
+    """A clock, and arms that take so many seconds of it, more or less."""
 
-    def make(seconds: float, text: str = "same") -> Arm:
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.noise = random.Random(1)
+
+    def arm(self, seconds: float, text: str = "same") -> Arm:
         def arm() -> str:
-            nonlocal now
-            now += seconds * noise.uniform(0.95, 1.05)
+            self.now += seconds * self.noise.uniform(0.95, 1.05)
             return text
 
         return arm
 
-    return make
+    def clock(self) -> float:
+        return self.now
 
 
-def test_an_overhead_is_found_and_its_interval_holds_it(lasting: object) -> None:
-    found = overhead(lasting(1.02), lasting(1.0), 200)  # type: ignore[operator]
+@pytest.fixture
+def machine() -> Machine:
+    return Machine()
+
+
+def test_an_overhead_is_found_and_its_interval_holds_it(machine: Machine) -> None:
+    found = overhead(machine.arm(1.02), machine.arm(1.0), 200, machine.clock)
     assert 0.005 < found.low < 0.02 < found.high < 0.04
     assert found.high - found.low < 0.02
     assert found.seconds == pytest.approx(1.0, abs=0.02)
@@ -49,9 +53,9 @@ def test_few_pairs_settle_nothing() -> None:
     assert Overhead(0.01, -0.02, 0.05, 1.0, 4).verdict(0.03).startswith("is not settled; give more --pairs")
 
 
-def test_other_texts_cannot_be_compared(lasting: object) -> None:
+def test_other_texts_cannot_be_compared(machine: Machine) -> None:
     with pytest.raises(RuntimeError, match="different texts"):
-        overhead(lasting(1.0), lasting(1.0, "another"), 1)  # type: ignore[operator]
+        overhead(machine.arm(1.0), machine.arm(1.0, "another"), 1, machine.clock)
 
 
 def test_the_interval_is_that_of_the_median() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 
+import numpy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -72,7 +73,6 @@ def test_infinite_values_are_values_but_no_threshold(method: object) -> None:
 def test_order_does_not_matter_and_linear_is_numpys(
     values: list[float], alpha: float, chance: random.Random
 ) -> None:
-    numpy = pytest.importorskip("numpy")
     shuffled = values.copy()
     chance.shuffle(shuffled)
     assert conformal(values, alpha) == conformal(shuffled, alpha)
