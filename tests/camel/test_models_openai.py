@@ -124,6 +124,18 @@ def test_sentinels_and_missing_log_probs(server: Server) -> None:
     assert values[0] == -math.inf and math.isnan(values[1]) and values[2] == -0.5
 
 
+def test_alternatives_may_be_missing_or_without_a_number(server: Server) -> None:
+    records = [
+        {"token": "a", "logprob": -0.1},
+        {"token": " b", "logprob": -0.2, "top_logprobs": None},
+        {"token": " c", "logprob": -0.3, "top_logprobs": [{"token": " d", "logprob": -9999.0}, {"token": " e"}]},
+    ]
+    server.replies = [completion(choice("a b c", logprobs={"content": records}))]
+    first, second, third = ask(server, temperature=1.0).tokens
+    assert first.alternatives == second.alternatives == ()
+    assert third.alternatives[0] == (" d", -math.inf) and math.isnan(third.alternatives[1][1])
+
+
 def test_no_log_probs_is_kind_none(server: Server) -> None:
     server.replies = [completion(choice("Hello", logprobs=None))]
     answer = ask(server, temperature=1.0)
