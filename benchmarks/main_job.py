@@ -40,7 +40,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import sandbox
 from benchmarks.measurement import Job, Row, engine_share, mean_score, measure, span
 from benchmarks.table import conclusions, table
-from camel.messages import Message
+from camel.messages import Message, Sampling
 from camel.models.model import Model, ModelUnusable
 from camel.models.open import open_model
 from chatdev.asking import Asker
@@ -145,7 +145,7 @@ def single(bench: Bench, job: Job, model: Model, load_seconds: float) -> Row:
         journal.append(RunStarted(job.name, ORGANIZATION, stamp, job.text, asdict(settings), model.name))
         asker = Asker(model, journal, seed=settings.seed)
         prompt = Message("user", ONE_PROMPT.format(task=job.text))
-        answer = asker.ask("Single", "User", [prompt], max_tokens=_LONGEST_REPLY)
+        answer = asker.ask("Single", "User", [prompt], sampling=Sampling(max_tokens=_LONGEST_REPLY))
         workspace = Workspace(folder, adopt=False)
         change = workspace.apply(parse_reply(answer.text).files)
         journal.append(FilesChanged("Single", change.diffs, change.refused))

@@ -46,16 +46,14 @@ class Asker:
         role: str,
         messages: Sequence[Message],
         *,
+        sampling: Sampling,
         purpose: str = "answer",
-        temperature: float = 0.2,
-        max_tokens: int = 2048,
         continuations: int = 0,
     ) -> Answer:
         """One answer to `messages`; cut by the token limit it is continued at most `continuations` times.
 
         Raises ModelUnusable. A prompt that is too long for the window gives an empty answer and a note.
         """
-        sampling = Sampling(temperature=temperature, max_tokens=max_tokens)
         (answer,) = self._call(subtask, role, messages, purpose, sampling)
         for _ in range(continuations):
             if answer.finish_reason != "length" or not answer.text.strip():

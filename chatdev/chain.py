@@ -184,14 +184,13 @@ class ChatChain:
         return answer
 
     def _ask(self, phase: Phase, role: str, messages: Sequence[Message], purpose: str = "answer") -> Answer:
-        temperature = min(phase.temperature + _WARMER * self.setbacks, _WARMEST)
+        warmth = min(phase.temperature + _WARMER * self.setbacks, _WARMEST)
         return self.asker.ask(
             phase.name,
             role,
             messages,
+            sampling=Sampling(warmth, max_tokens=phase.max_tokens),
             purpose=purpose,
-            temperature=temperature,
-            max_tokens=phase.max_tokens,
             continuations=_MOST_CONTINUATIONS if phase.writes == "codes" else 0,
         )
 
@@ -259,8 +258,7 @@ class ChatChain:
             environment.requirements = conclusions.packages(text, frozenset(sys.stdlib_module_names))
             self._write({"requirements.txt": environment.requirements}, phase)
         elif phase.writes == "manual":
-            environment.manual = conclusions.manual(text)
-            self._write({"manual.md": environment.manual}, phase, allow=("manual.md",))
+            self._write({"manual.md": conclusions.manual(text)}, phase, allow=("manual.md",))
         elif phase.writes == "codes":
             self._change_codes(phase, text)
         else:

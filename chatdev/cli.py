@@ -54,11 +54,14 @@ def parser() -> argparse.ArgumentParser:
         "--model",
         default=DEFAULT_MODEL,
         help="qwen2.5-coder-1.5b (embedded, the default), qwen2.5-coder-0.5b, a .gguf file, openai:NAME with "
-        "--base-url, scripted:FILE, or a ChatDev name such as GPT_4",
+        "--base-url, hf:REPO_OR_FOLDER, scripted:FILE, or a ChatDev name such as GPT_4",
     )
     chatdev.add_argument("--path", default="", help="a folder of code to work on (incremental companies)")
     own = result.add_argument_group("uncertainty and the run")
     own.add_argument("--base-url", help="an OpenAI-compatible server; the key comes from OPENAI_API_KEY")
+    own.add_argument(
+        "--quantize", action="store_true", help="hold the weights of an hf: model in 4 bits (needs bitsandbytes)"
+    )
     own.add_argument(
         "--uq",
         choices=UNCERTAINTY_MODES,
@@ -123,6 +126,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             config=options.config,
             model=_absolute(options.model),
             base_url=options.base_url,
+            quantize=options.quantize,
             path=str(Path(options.path).absolute()) if options.path else "",
             uq=options.uq,
             store=_store(options.store, options.warehouse),

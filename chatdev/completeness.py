@@ -125,12 +125,7 @@ def undefined_local_imports(files: Mapping[str, str]) -> tuple[Finding, ...]:
 
     Imports that a handler of ImportError or `if TYPE_CHECKING` guards are left alone.
     """
-    return tuple(finding for finding, third_party in _unresolved(files) if not third_party)
-
-
-def third_party_imports(files: Mapping[str, str]) -> tuple[Finding, ...]:
-    """Imports of packages to be installed: widely known ones and those requirements.txt lists."""
-    return tuple(finding for finding, third_party in _unresolved(files) if third_party)
+    return tuple(_unresolved(files))
 
 
 def _is_python(path: str) -> bool:
@@ -200,8 +195,7 @@ def _postponements(path: str, text: str) -> Iterator[tuple[int, str, str]]:
         return  # `syntax_errors` tells of it
 
 
-def _unresolved(files: Mapping[str, str]) -> Iterator[tuple[Finding, bool]]:
-    """A finding for each imported module that is neither a file nor standard; True for a package's."""
+def _unresolved(files: Mapping[str, str]) -> Iterator[Finding]:
     modules: set[str] = set()
     for path in filter(_is_python, files):
         parts = PurePosixPath(path).with_suffix("").parts
@@ -217,12 +211,10 @@ def _unresolved(files: Mapping[str, str]) -> Iterator[tuple[Finding, bool]]:
                 if name in modules or beside + name in modules:
                     continue
                 if top in modules or beside + top in modules or name.startswith("."):
-                    yield Finding(path, node.lineno, name, "no such module among the files"), False
-                elif top in packages or top.lower() in packages:
-                    yield Finding(path, node.lineno, top, "a package that has to be installed"), True
-                elif top not in sys.stdlib_module_names:
+                    yield Finding(path, node.lineno, name, "no such module among the files")
+                elif top not in sys.stdlib_module_names and packages.isdisjoint((top, top.lower())):
                     why = "no such module among the files, in the standard library or in requirements.txt"
-                    yield Finding(path, node.lineno, name, why), False
+                    yield Finding(path, node.lineno, name, why)
 
 
 def _required(files: Mapping[str, str]) -> set[str]:

@@ -61,10 +61,11 @@ def main(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("--model", default=DEFAULT_MODEL, help="as for run.py (default: %(default)s)")
     parser.add_argument("--base-url", help="as for run.py")
+    parser.add_argument("--quantize", action="store_true", help="as for run.py")
     options = parser.parse_args(arguments)
     code = READY
     try:
-        for finding in findings(options.model, options.base_url):
+        for finding in findings(options.model, options.base_url, quantize=options.quantize):
             print(f"{finding.state:<6} {finding.subject:<10} {finding.text}", flush=True)
             code = max(code, finding.exit_code)
     except KeyboardInterrupt:
@@ -73,14 +74,14 @@ def main(arguments: Sequence[str]) -> int:
     return code
 
 
-def findings(model: str, base_url: str | None = None) -> Iterator[Finding]:
+def findings(model: str, base_url: str | None = None, *, quantize: bool = False) -> Iterator[Finding]:
     """Look at everything a run with this model needs, the quick things first."""
     yield _sandbox()
     yield _disk()
     yield _cache()
     yield Finding("retrieval", "-", "not in this version")
     try:
-        opened = open_model(model, base_url=base_url)
+        opened = open_model(model, base_url=base_url, quantize=quantize)
         try:
             yield from _model(opened)
         finally:

@@ -40,7 +40,6 @@ class Environment:
     error_summary: str = ""
     test_reports: str = ""
     requirements: str = ""
-    manual: str = ""
     unimplemented_file: str = ""
     gaps: str = ""
     session: str = ""

@@ -51,7 +51,7 @@ def start(settings: Settings, warehouse: Path) -> int:
     company = _company(settings.config)
     _check(settings)
     snapshot = _snapshot(settings)
-    model = open_model(settings.model, base_url=settings.base_url)
+    model = open_model(settings.model, base_url=settings.base_url, quantize=settings.quantize)
     try:
         name = product.safe_name(settings.name, "Product")
         organization = product.safe_name(settings.organization, "Organization")
@@ -98,7 +98,7 @@ def resume(folder: Path, *, allow_unsandboxed: bool = False) -> int:
     _check(settings)
     pinned = started.thresholds_snapshot
     snapshot = None if pinned is None else _snapshot(settings, pinned)
-    model = open_model(settings.model, base_url=settings.base_url)
+    model = open_model(settings.model, base_url=settings.base_url, quantize=settings.quantize)
     try:
         if model.name != started.model:
             raise BadArguments(f"{path} was made with the model {started.model}, not with {model.name}.")

@@ -13,7 +13,8 @@ UNCERTAINTY_MODES = ("on", "observe", "off", "functional", "cascade")
 class Settings:
     """`uq` is `on` (the gate measures and acts), `observe` (it only measures), `off`, or one of the policies
     that also compare drafts by what they do (`functional`, `cascade`). `store` is the file of learnt
-    thresholds, empty where there is none. Past `budget` tokens no more drafts are drawn."""
+    thresholds, empty where there is none. Past `budget` tokens no more drafts are drawn.
+    `quantize` holds the weights of an `hf:` model in 4 bits."""
 
     task: str = DEFAULT_TASK
     name: str = "Gomoku"
@@ -21,6 +22,7 @@ class Settings:
     config: str = "Default"
     model: str = DEFAULT_MODEL
     base_url: str | None = None
+    quantize: bool = False
     path: str = ""
     uq: str = "on"
     store: str = ""

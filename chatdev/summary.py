@@ -32,7 +32,8 @@ def summary(events: Sequence[Event], folder: Path) -> str:
             rows.append(_Row(event.subtask + (f" #{event.cycle}" if event.cycle else "")))
         elif isinstance(event, Measured):
             rows[-1].threshold = f"{float(event.threshold['tau']):.3f} {event.threshold['source']}"
-            rows[-1].decision = event.reason if event.action == "unavailable" else event.action
+            refused = event.action == "unavailable"
+            rows[-1].decision = f"unavailable: {event.reason}" if refused else event.action
         elif isinstance(event, Gated):
             rows[-1].u = "-" if event.u_post is None else f"{float(event.u_post):.3f}"
             rows[-1].decision = _decision(rows[-1].decision, event)

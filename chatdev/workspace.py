@@ -112,10 +112,6 @@ class Workspace:
         texts = ((path, _read(self.root / path)) for path in order)
         return {path: text for path, text in texts if text is not None}
 
-    def python_files(self) -> dict[str, str]:
-        """The Python files among `files`."""
-        return {path: text for path, text in self.files().items() if path.lower().endswith((".py", ".pyw"))}
-
     def apply(self, changes: Mapping[str, str], *, allow: Collection[str] = ()) -> Change:
         """Write each file of `changes` that differs from what is on disk, and refuse names that are not safe.
 

@@ -43,6 +43,13 @@ def doubtful_spans(evidence: Evidence, limit: int) -> list[Span]:
     return list(first_of_its_text.values())[:limit]
 
 
+def quoted(span: Span) -> str:
+    """Return `span` in words: its text, what it might have read instead, and the line it stands in."""
+    instead = f" (or `{'` or `'.join(span.alternatives[:2])}`?)" if span.alternatives else ""
+    where = "" if span.context == span.text else f" in `{span.context}`"
+    return f"`{span.text}`{instead}{where}"
+
+
 def _doubtful_runs(tokens: Sequence[TokenEvidence]) -> Iterator[tuple[int, int]]:
     begin: int | None = None
     for start, end in _words(tokens):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
 from uq.decision import Decision
-from uq.doubtful_spans import Span, doubtful_spans
+from uq.doubtful_spans import doubtful_spans, quoted
 from uq.evidence import Evidence
 from uq.scores import Unavailable
 
@@ -82,12 +82,6 @@ class Reprompt:
     def apply(self, case: Case[AnswerT]) -> Attempt[AnswerT]:
         """Return the question and the role's new answer to it."""
         spans = doubtful_spans(case.answer, self.places * (len(case.tried) + 1))
-        doubts = "\n".join(map(_quote, spans)) or "- all of it"
+        doubts = "\n".join(f"- {quoted(span)}" for span in spans) or "- all of it"
         question = _REPROMPT.read_text(encoding="utf-8").strip().format(doubts=doubts)
         return Attempt(question, case.handoff.ask_again(question, case.answer))
-
-
-def _quote(span: Span) -> str:
-    instead = f" (or `{'` or `'.join(span.alternatives[:2])}`?)" if span.alternatives else ""
-    where = "" if span.context == span.text else f" in `{span.context}`"
-    return f"- `{span.text}`{instead}{where}"

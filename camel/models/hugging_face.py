@@ -42,7 +42,7 @@ class HuggingFaceModel:
             import torch
             import transformers
         except ImportError as error:
-            remedy = "Run pip install torch transformers accelerate."
+            remedy = "Run pip install -r requirements-hf.txt."
             raise ModelUnusable(f"hf: models cannot be run ({error})", remedy) from error
         name, folder, options = _located(reference)
         if quantize:
@@ -219,7 +219,7 @@ def _fetched(repository: str) -> Path:
 
 def _four_bits() -> Any:
     if find_spec("bitsandbytes") is None:
-        remedy = "Run pip install bitsandbytes, or leave --quantize out."
+        remedy = "Run pip install -r requirements-hf.txt, or leave --quantize out."
         raise ModelUnusable("Quantizing on loading needs bitsandbytes, which is not installed", remedy)
     import torch
     from transformers import BitsAndBytesConfig

@@ -10,14 +10,14 @@ from pathlib import Path
 
 from camel.messages import Answer, Message, Sampling
 from camel.models.model import ModelUnusable
-from camel.models.openai_api import OpenAIModel
+from camel.models.openai_api import Endpoint, OpenAIModel
 
 # Temperature and top_p do what they say only when nothing else cuts or scales, and in this order.
 SAMPLING_OPTIONS = {"samplers": ["temperature", "top_p"]}
 
 
 class LlamaCppModel:
-    """A GGUF file served on a free loopback port until `close`.
+    """A GGUF file served at `url`, a free loopback port, until `close`.
 
     `window` tokens are shared by `slots` conversations that can run, or be remembered, at once; a model
     trained for less gets less. Log-probs are raw: taken before temperature. Speculative decoding stays
@@ -52,16 +52,17 @@ class LlamaCppModel:
                 "It may be damaged, unknown to this version of llama.cpp, or too big for the memory.",
             ) from error
         address = self._server.listening_address
-        self._client = OpenAIModel(
-            name or path.stem,
-            base_url=f"{address}/v1",
-            window=_served_window(address),
-            logprob_kind="raw",
-            options=SAMPLING_OPTIONS,
+        endpoint = Endpoint(
+            f"{address}/v1",
+            _served_window(address),
+            "raw",
+            SAMPLING_OPTIONS,
             choices_at_once=slots,
             timeout=4 * 3600.0,
         )
+        self._client = OpenAIModel(name or path.stem, endpoint)
         self.name = self._client.name
+        self.url = self._client.url
         self.window = self._client.window
 
     def answer(self, messages: Sequence[Message], sampling: Sampling) -> list[Answer]:

@@ -10,7 +10,7 @@ from camel.models.fetch import fetch
 from camel.models.hugging_face import HuggingFaceModel
 from camel.models.llama_cpp import LlamaCppModel
 from camel.models.model import Model, ModelUnusable
-from camel.models.openai_api import OpenAIModel, server_url
+from camel.models.openai_api import Endpoint, OpenAIModel, server_url
 from camel.models.scripted import ScriptedModel
 
 
@@ -25,6 +25,9 @@ def open_model(specification: str, *, base_url: str | None = None, quantize: boo
     """
     known = catalog()
     kind, _, rest = specification.partition(":")
+    if quantize and kind != "hf":
+        remedy = "Leave --quantize out, or give --model hf:OWNER/NAME."
+        raise ModelUnusable(f"Only hf: models are quantized on loading, not {specification}", remedy)
     if specification in known.models:
         entry = known.models[specification]
         return LlamaCppModel(fetch(entry), name=entry.name, window=entry.window)
@@ -35,12 +38,8 @@ def open_model(specification: str, *, base_url: str | None = None, quantize: boo
     if specification in known.legacy:
         kind, rest = "openai", known.legacy[specification]
     if kind == "openai" and rest:
-        model = OpenAIModel(
-            rest,
-            base_url=base_url,
-            window=known.openai.get(rest),
-            logprob_kind=verdicts.recall(server_url(base_url), rest),
-        )
+        url = server_url(base_url)
+        model = OpenAIModel(rest, Endpoint(url, known.openai.get(rest), verdicts.recall(url, rest)))
         model.check()
         return model
     if kind == "scripted" and rest:

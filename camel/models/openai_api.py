@@ -12,7 +12,7 @@ import os
 import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -29,38 +29,38 @@ ATTEMPTS = 6
 LONGEST_PAUSE = 300.0
 
 
-class OpenAIModel:
-    """A model behind an OpenAI-compatible server.
+@dataclass(frozen=True)
+class Endpoint:
+    """Where a model is served, and what is known of it there.
 
-    `base_url` defaults to BASE_URL or OPENAI_BASE_URL; the key is OPENAI_API_KEY, which only OpenAI's own
-    service must have. `window` is in tokens, `timeout` in seconds. `options` go into every request beside
-    the standard ones; `choices_at_once` is the most answers one request asks for. `logprob_kind` says
-    what the server's log-probs are known to be.
+    `window` is in tokens, `timeout` in seconds. `options` go into every request beside the standard ones;
+    `choices_at_once` is the most answers one request asks for.
+    """
+
+    url: str
+    window: int | None = None
+    logprob_kind: LogprobKind = "unknown"
+    options: Mapping[str, object] = field(default_factory=dict)
+    choices_at_once: int = 16
+    timeout: float = 900.0
+
+
+class OpenAIModel:
+    """A model behind an OpenAI-compatible server. The key is OPENAI_API_KEY; only OpenAI's own service must
+    have one.
 
     Raises ModelUnusable when the settings cannot work; makes no call.
     """
 
-    def __init__(
-        self,
-        name: str,
-        *,
-        base_url: str | None = None,
-        window: int | None = None,
-        top_logprobs: int = 5,
-        logprob_kind: LogprobKind = "unknown",
-        options: Mapping[str, object] | None = None,
-        choices_at_once: int = 16,
-        timeout: float = 900.0,
-    ) -> None:
+    def __init__(self, name: str, endpoint: Endpoint, *, top_logprobs: int = 5) -> None:
         self.name = name
-        self.window = window
-        self.url = server_url(base_url)
-        self._client = _client(self.url, timeout)
-        self._options = dict(options or {})
-        self._logprob_kind = logprob_kind
+        self.url = endpoint.url
+        self.window = endpoint.window
+        self._endpoint = endpoint
+        self._client = _client(endpoint.url, endpoint.timeout)
         # What the server has taught: see _learn.
         self._top_logprobs = top_logprobs
-        self._choices_at_once = choices_at_once
+        self._choices_at_once = endpoint.choices_at_once
         self._longest_answer: int | None = None
         self._length_setting = "max_tokens"
         self._refused: set[str] = set()
@@ -122,7 +122,7 @@ class OpenAIModel:
         if (limit := sampling.max_tokens) is not None:
             request[self._length_setting] = max(1, min(limit, self._longest_answer or limit))
         kept = {key: value for key, value in request.items() if key not in self._refused}
-        return {**kept, "extra_body": self._options}
+        return {**kept, "extra_body": dict(self._endpoint.options)}
 
     def _learn(self, request: dict[str, Any], sampling: Sampling, error: openai.APIStatusError) -> Sampling | None:
         """Return how to ask again after a refusal, or None where asking otherwise is of no use.
@@ -166,7 +166,7 @@ class OpenAIModel:
     def _read(self, text: str, sampling: Sampling, seconds: float) -> list[Answer]:
         # At temperature 1 nothing was scaled or cut: these are the model's own probabilities.
         undistorted = sampling.temperature == 1 and sampling.top_p == 1
-        kind = "raw" if undistorted else self._logprob_kind
+        kind = "raw" if undistorted else self._endpoint.logprob_kind
         try:
             return answers(json.loads(text), self.name, seconds, kind)
         except (ValueError, TypeError, LookupError, AttributeError) as error:

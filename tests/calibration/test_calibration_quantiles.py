@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 
+import numpy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -32,10 +33,18 @@ def test_ranks_and_the_range_of_the_true_rate(n: int, k: int, place: float, low:
     assert (quantile.tau, quantile.rank) == (k, k)
     assert quantile.trigger_range == pytest.approx((1 - high, 1 - low), abs=6e-4)
     assert linear(values, 0.1).tau == pytest.approx(place)
+    level = math.ceil((n + 1) * 0.9) / n
+    assert float(numpy.quantile(values, level, method="inverted_cdf")) == k
 
 
-@pytest.mark.parametrize("n", [5, 8])
-def test_too_few_values_never_trigger_and_say_how_many_are_needed(n: int) -> None:
+@pytest.mark.parametrize(("n", "k"), [(50, 49), (59, 58), (100, 96), (200, 188), (500, 462)])
+def test_ranks_that_cover_nine_tenths_with_95_percent(n: int, k: int) -> None:
+    assert coverage_quantile(0.05, k, n) >= 0.9 > coverage_quantile(0.05, k - 1, n)
+
+
+@pytest.mark.parametrize(("n", "place"), [(5, 4.6), (8, 7.3)])
+def test_too_few_values_never_trigger_and_say_how_many_are_needed(n: int, place: float) -> None:
+    assert linear([float(number) for number in range(1, n + 1)], 0.1).tau == pytest.approx(place)
     quantile = conformal([0.1] * n, 0.1)
     assert (quantile.tau, quantile.trigger_range) == (math.inf, (0.0, 0.0))
     assert quantile.reason == f"{n} values are too few for alpha 0.1, which needs 9"
@@ -72,7 +81,6 @@ def test_infinite_values_are_values_but_no_threshold(method: object) -> None:
 def test_order_does_not_matter_and_linear_is_numpys(
     values: list[float], alpha: float, chance: random.Random
 ) -> None:
-    numpy = pytest.importorskip("numpy")
     shuffled = values.copy()
     chance.shuffle(shuffled)
     assert conformal(values, alpha) == conformal(shuffled, alpha)

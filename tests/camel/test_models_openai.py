@@ -15,7 +15,7 @@ from camel.messages import Answer, Message, Sampling
 from camel.models import openai_errors
 from camel.models.model import ContextOverflow, ModelUnusable
 from camel.models.open import open_model
-from camel.models.openai_api import OpenAIModel
+from camel.models.openai_api import Endpoint, OpenAIModel
 
 HI = [Message("system", "Be brief."), Message("user", "Hi")]
 Reply = tuple[int, dict[str, str], Any]
@@ -95,7 +95,7 @@ OK = completion(choice("Hello there", ("Hello", -0.1), (" there", -0.2)))
 
 
 def ask(server: Server, **sampling: Any) -> Answer:
-    return OpenAIModel("some-model", base_url=server.url).answer(HI, Sampling(**sampling))[0]
+    return OpenAIModel("some-model", Endpoint(server.url)).answer(HI, Sampling(**sampling))[0]
 
 
 def test_answer_carries_its_evidence(server: Server) -> None:
@@ -122,6 +122,18 @@ def test_sentinels_and_missing_log_probs(server: Server) -> None:
     server.replies = [completion(choice("a b c", ("a", -9999.0), (" b", None), (" c", -0.5)))]
     values = [token.logprob for token in ask(server).tokens]
     assert values[0] == -math.inf and math.isnan(values[1]) and values[2] == -0.5
+
+
+def test_alternatives_may_be_missing_or_without_a_number(server: Server) -> None:
+    records = [
+        {"token": "a", "logprob": -0.1},
+        {"token": " b", "logprob": -0.2, "top_logprobs": None},
+        {"token": " c", "logprob": -0.3, "top_logprobs": [{"token": " d", "logprob": -9999.0}, {"token": " e"}]},
+    ]
+    server.replies = [completion(choice("a b c", logprobs={"content": records}))]
+    first, second, third = ask(server, temperature=1.0).tokens
+    assert first.alternatives == second.alternatives == ()
+    assert third.alternatives[0] == (" d", -math.inf) and math.isnan(third.alternatives[1][1])
 
 
 def test_no_log_probs_is_kind_none(server: Server) -> None:
@@ -202,7 +214,7 @@ def test_lasting_fault_ends_after_bounded_attempts(server: Server) -> None:
 def test_fatal_faults_end_at_once_with_one_sentence(server: Server, fault: Reply, sentence: str) -> None:
     server.replies = [fault]
     with pytest.raises(ModelUnusable, match=sentence) as caught:
-        OpenAIModel("some-model", base_url=server.url).check()
+        OpenAIModel("some-model", Endpoint(server.url)).check()
     assert len(server.requests) == 1
     assert "\n" not in str(caught.value)
 
@@ -218,7 +230,7 @@ def test_fatal_faults_end_at_once_with_one_sentence(server: Server, fault: Reply
 )
 def test_too_long_prompt_is_overflow(server: Server, message: str, window: int | None) -> None:
     server.replies = [error(400, message)]
-    model = OpenAIModel("some-model", base_url=server.url)
+    model = OpenAIModel("some-model", Endpoint(server.url))
     with pytest.raises(ContextOverflow) as caught:
         model.answer(HI, Sampling(max_tokens=500))
     assert caught.value.window == model.window == window
@@ -251,7 +263,7 @@ def test_never_asks_for_less_than_one_token(server: Server) -> None:
 
 
 def test_learns_what_the_server_refuses(server: Server) -> None:
-    model = OpenAIModel("some-model", base_url=server.url, top_logprobs=20)
+    model = OpenAIModel("some-model", Endpoint(server.url), top_logprobs=20)
     server.replies = [error(400, "top_logprobs must be less than or equal to 8", param="top_logprobs"), OK]
     model.answer(HI, Sampling())
     assert [sent["top_logprobs"] for sent in server.requests] == [20, 8]
@@ -272,7 +284,7 @@ def test_newer_name_of_the_length_limit(server: Server) -> None:
 def test_several_answers_from_servers_that_give_all_few_or_one(server: Server) -> None:
     def texts(*replies: Reply) -> tuple[list[str], int]:
         server.replies, before = list(replies), len(server.requests)
-        answers = OpenAIModel("m", base_url=server.url).answer(HI, Sampling(n=3, seed=1))
+        answers = OpenAIModel("m", Endpoint(server.url)).answer(HI, Sampling(n=3, seed=1))
         # A request is paid for once, however many answers it gave.
         assert sum(answer.usage.prompt_tokens for answer in answers) == 9 * len(replies)
         return [answer.text for answer in answers], len(server.requests) - before
@@ -286,7 +298,7 @@ def test_several_answers_from_servers_that_give_all_few_or_one(server: Server) -
 
 def test_server_that_refuses_several_choices(server: Server) -> None:
     server.replies = [error(400, "Only one completion choice is allowed, n must be 1"), OK]
-    answers = OpenAIModel("m", base_url=server.url).answer(HI, Sampling(n=2))
+    answers = OpenAIModel("m", Endpoint(server.url)).answer(HI, Sampling(n=2))
     assert len(answers) == 2 and all("n" not in sent for sent in server.requests[1:])
 
 
@@ -318,7 +330,7 @@ def test_proxy_does_not_catch_loopback(server: Server, monkeypatch: pytest.Monke
 @pytest.mark.parametrize("url", ["localhost:11434", "ftp://host/v1"])
 def test_base_url_that_is_none(url: str) -> None:
     with pytest.raises(ModelUnusable, match="not a web address"):
-        OpenAIModel("m", base_url=url)
+        OpenAIModel("m", Endpoint(url))
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def asker_of(path: Path, *replies: Reply | str, function: Function | None = None
 
 
 def ask(asker: Asker, continuations: int = 2, **options: Any) -> Answer:
-    return asker.ask("Coding", "Programmer", ASKED, continuations=continuations, **options)
+    return asker.ask("Coding", "Programmer", ASKED, sampling=Sampling(**options), continuations=continuations)
 
 
 def answers(path: Path) -> list[Answered]:
@@ -232,7 +232,7 @@ def test_another_question_is_asked_anew(path: Path) -> None:
     ask(first)
     first.journal.close()
     again = asker_of(path, "new", resume=True)
-    answer = again.ask("Coding", "Programmer", [*ASKED, Message("user", "and more")])
+    answer = again.ask("Coding", "Programmer", [*ASKED, Message("user", "and more")], sampling=Sampling())
     assert answer.text == "new"
     assert [event.text for event in answers(path)] == ["new"]
 

@@ -299,7 +299,7 @@ def test_a_silent_first_answer_may_be_followed_by_a_good_one(play: Play) -> None
     first, second = played.events(Answered)
     assert first.messages == second.messages
     assert first.sampling["seed"] != second.sampling["seed"]
-    assert played.environment.manual == "# Manual\n"
+    assert (played.folder / "product" / "manual.md").read_text() == "# Manual\n"
 
 
 def test_a_model_that_says_the_same_line_for_ever_is_cut_off_and_survived(play: Play, tools: Tools) -> None:

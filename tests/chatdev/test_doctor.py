@@ -207,6 +207,17 @@ def test_unusable_model_is_exit_code_3(server: Server, capsys: pytest.CaptureFix
     assert said.endswith("A run would not work.\n")
 
 
+def test_quantizing_is_for_models_that_are_loaded_here(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert doctor.main(["--model", "openai:m", "--base-url", server.url, "--quantize"]) == 3
+    assert "Only hf: models are quantized on loading, not openai:m" in capsys.readouterr().out
+    pytest.importorskip("torch", reason="the transformers engine needs torch, which is not installed")
+    monkeypatch.setitem(sys.modules, "bitsandbytes", None)
+    assert doctor.main(["--model", f"hf:{tmp_path}", "--quantize"]) == 3
+    assert "needs bitsandbytes, which is not installed" in capsys.readouterr().out
+
+
 def test_missing_sandbox_is_exit_code_2(examine: Examine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sandbox.available", lambda: Unavailable("No bubblewrap. Install it."))
     code, lines = examine()

@@ -303,6 +303,14 @@ def test_a_model_that_cannot_be_had_is_exit_code_3(
     assert len(said.strip().splitlines()) == 1
 
 
+def test_a_model_that_cannot_be_quantized_is_exit_code_3(
+    command: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*command.arguments(), "--quantize"]) == 3
+    assert "Only hf: models are quantized on loading" in capsys.readouterr().err
+    assert command.products == []
+
+
 def test_a_model_that_fails_on_the_way_is_exit_code_3_and_loses_nothing(
     command: Command, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -127,7 +127,7 @@ def test_a_company_that_wants_measured_answers_only_is_stopped(play: Play, tmp_p
 
 def test_observing_never_stops_a_run(play: Play) -> None:
     played = play(["Manual"], {"Manual": NOT_A_NUMBER}, hook=gate("observe", on_unavailable="stop"))
-    assert played.environment.manual == "# Manual\n"
+    assert (played.folder / "product" / "manual.md").read_text() == "# Manual\n"
 
 
 def test_a_token_of_probability_zero_is_infinite_doubt_in_valid_json(play: Play) -> None:

@@ -82,6 +82,11 @@ def test_u_needs_the_full_vocabulary(kept: int, renormalised: float) -> None:
     assert score([4.0 - full, 2.0 - full, 4.0 - full]).value == pytest.approx(0.557397410464, abs=1e-11)
 
 
+def test_a_sequence_renormalised_over_two_of_seven_alternatives() -> None:
+    two = math.log(math.exp(4.0) + math.exp(2.0))
+    assert mean_probability_surprise([4.0 - two, 2.0 - two, 4.0 - two]) == pytest.approx(0.466916624032, abs=1e-11)
+
+
 def test_companions_show_the_one_bad_token_that_u_hides() -> None:
     measured = score([math.log(0.99)] * 99 + [math.log(0.01)])
     assert measured.smallest_p == pytest.approx(0.01)
@@ -94,8 +99,16 @@ def test_worst_tenth_is_at_least_one_token() -> None:
     assert score([-0.1, -2.0]).worst_tenth == pytest.approx(2.0)
 
 
-def test_mean_surprise_of_known_answer() -> None:
-    assert score([math.log(p) for p in (0.25, 0.5, 0.75, 1.0)]).mean_surprise == pytest.approx(0.591780903533)
+@pytest.mark.parametrize(
+    ("probabilities", "surprise"),
+    [
+        ([0.25, 0.5, 0.75, 1.0], 0.591780903533),
+        ([0.99] * 999 + [2.061153622438558e-9], 0.030040285518),
+        ([0.9] * 4, 0.105360515658),
+    ],
+)
+def test_mean_surprise_of_known_answers(probabilities: list[float], surprise: float) -> None:
+    assert score([math.log(p) for p in probabilities]).mean_surprise == pytest.approx(surprise)
 
 
 def test_floor_values_of_a_server_are_counted() -> None:
