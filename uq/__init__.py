@@ -3,3 +3,7 @@
 Independent of any agent framework: an answer is anything with the attributes of `uq.evidence.Evidence`,
 and a handoff between agents anything with those of `uq.remedies.Handoff`.
 """
+
+from uq.scoring import CodeScorer, ScoreResult, TextScorer, score_code, score_text
+
+__all__ = ["CodeScorer", "ScoreResult", "TextScorer", "score_code", "score_text"]

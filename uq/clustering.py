@@ -8,7 +8,9 @@ the order of the answers matters; the answer under test comes first.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+from uq.scores import SampleScore, Unavailable
 
 Judge = Callable[[str, str], bool | None]
 """Says whether the first text holds for the second; None where it has no opinion."""
@@ -86,3 +88,22 @@ def leader_clusters(texts: Sequence[str], verdicts: Verdicts, inputs: int = 0) -
     abstained = sum(same is None for answers in found for same in answers)
     pairs = sum(map(len, found))
     return Clustering(tuple(groups), found[0] if found else (), pairs - abstained, abstained, inputs)
+
+
+def with_evidence(score: SampleScore | Unavailable, clustering: Clustering) -> SampleScore | Unavailable:
+    """Return `score` with the groups it comes from, the pairs that made them, and the inputs.
+
+    Where the judge abstained on most pairs there is no score: it would measure the judge.
+    """
+    if isinstance(score, Unavailable):
+        return score
+    if clustering.abstained > clustering.decided:
+        pairs = clustering.abstained + clustering.decided
+        return Unavailable("abstained", f"The judge had no opinion on {clustering.abstained} of {pairs} pairs.")
+    return replace(
+        score,
+        groups=clustering.groups,
+        decided=clustering.decided,
+        abstained=clustering.abstained,
+        inputs=clustering.inputs,
+    )

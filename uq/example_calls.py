@@ -61,5 +61,5 @@ def _values(text: str, name: str) -> Iterator[str]:
                     continue
                 # "N = 147, 150" are two sentences' numbers, not a pair.
                 if not isinstance(value, tuple) or line.startswith("("):
-                    yield line[:end]
+                    yield repr(value)
                     break

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from uq.clustering import Groups
+from uq.clustering import Clustering, Groups, with_evidence
 from uq.scores import SampleScore, Unavailable
 from uq.semantic_entropy import entropy, group_shares, too_few
 
@@ -26,6 +26,16 @@ RATE, NEGENTROPY, SETS = (
     "functional-negentropy",
     "functional-sets-confidence",
 )
+
+
+def functional_scores(clustering: Clustering) -> dict[str, SampleScore | Unavailable]:
+    """Return all three by name, with the pairs that were decided and the inputs that decided them."""
+    found = {
+        RATE: functional_equivalence_rate(clustering.anchored),
+        NEGENTROPY: functional_negentropy(clustering.groups),
+        SETS: functional_sets_confidence(clustering.groups),
+    }
+    return {name: with_evidence(score, clustering) for name, score in found.items()}
 
 
 def functional_equivalence_rate(anchored: Sequence[bool | None]) -> SampleScore | Unavailable:
