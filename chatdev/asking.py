@@ -65,32 +65,58 @@ class Asker:
             answer = joined(answer, rest)
         return answer
 
+    def sample(
+        self,
+        subtask: str,
+        role: str,
+        messages: Sequence[Message],
+        *,
+        purpose: str,
+        n: int,
+        temperature: float,
+        max_tokens: int,
+    ) -> list[Answer]:
+        """`n` answers to `messages`, drawn side by side. Raises ModelUnusable."""
+        sampling = Sampling(temperature=temperature, max_tokens=max_tokens)
+        return self._calls(subtask, role, messages, purpose, sampling, n)
+
     def _call(
         self, subtask: str, role: str, messages: Sequence[Message], purpose: str, sampling: Sampling
     ) -> Answer:
-        sampling = replace(sampling, seed=self.seed + self.calls)
-        asked = [asdict(message) for message in messages]
-        key = digest(role, asked, asdict(sampling))
-        past = self.journal.recall(Answered, key)
-        if past is not None:
-            answer = _from_event(past)
-            if isinstance(self.model, ScriptedModel):
-                self.model.fast_forward(messages, sampling)
-        else:
-            answer = self._live(messages, sampling)
-            self.journal.append(_to_event(key, subtask, role, purpose, asked, sampling, answer))
-        if answer.finish_reason == _OVERFLOW:
-            self.journal.append(Noted(subtask, "the prompt is too long for the model's window; no answer"))
-        self.calls += 1
-        self.usage += answer.usage
-        self.seconds += answer.seconds
-        return answer
+        return self._calls(subtask, role, messages, purpose, sampling, 1)[0]
 
-    def _live(self, messages: Sequence[Message], sampling: Sampling) -> Answer:
+    def _calls(
+        self, subtask: str, role: str, messages: Sequence[Message], purpose: str, sampling: Sampling, n: int
+    ) -> list[Answer]:
+        """`n` answers with seeds counted up; those of the past are recalled, the others are one request."""
+        asked = [asdict(message) for message in messages]
+        fresh: list[Answer] = []
+        answers: list[Answer] = []
+        for place in range(n):
+            one = replace(sampling, seed=self.seed + self.calls)
+            key = digest(role, asked, asdict(one))
+            past = None if fresh else self.journal.recall(Answered, key)
+            if past is not None:
+                answer = _from_event(past)
+                if isinstance(self.model, ScriptedModel):
+                    self.model.fast_forward(messages, one)
+            else:
+                fresh = fresh or self._live(messages, replace(one, n=n - place))
+                answer = fresh[place - n]
+                self.journal.append(_to_event(key, subtask, role, purpose, asked, one, answer))
+            if answer.finish_reason == _OVERFLOW:
+                self.journal.append(Noted(subtask, "the prompt is too long for the model's window; no answer"))
+            self.calls += 1
+            self.usage += answer.usage
+            self.seconds += answer.seconds
+            answers.append(answer)
+        return answers
+
+    def _live(self, messages: Sequence[Message], sampling: Sampling) -> list[Answer]:
         try:
-            return _storable(self.model.answer(messages, sampling)[0])
+            return [_storable(answer) for answer in self.model.answer(messages, sampling)]
         except ContextOverflow:
-            return Answer("", finish_reason=_OVERFLOW, model=self.model.name)
+            return [Answer("", finish_reason=_OVERFLOW, model=self.model.name)] * sampling.n
 
 
 def _storable(answer: Answer) -> Answer:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from chatdev.asking import Asker
 from chatdev.checkpoint import Verdict, check
 from chatdev.company import Company, ComposedEntry, SimpleEntry, fill, role_prompt
 from chatdev.environment import Environment
-from chatdev.handoff import Handoff, Hook
+from chatdev.handoff import COUNSELOR, EXECUTIVE, Handoff, Hook
 from chatdev.missing_imports import with_missing_imports
 from chatdev.patching import framed, patched
 from chatdev.phase import Phase, loop_named, phase_named
@@ -46,7 +46,7 @@ _MOST_CONTINUATIONS = 2
 _WARMER, _WARMEST = 0.1, 0.8
 _CALLED_HOW = re.compile(r"main\.py|standard input|\bstdin\b", re.IGNORECASE)
 _REFLECTION = "{conversations}\n\n{question}"
-_EXECUTIVE, _COUNSELOR = "Chief Executive Officer", "Counselor"
+_CODE = ("codes", "runs")
 
 
 @dataclass
@@ -169,9 +169,23 @@ class ChatChain:
             outcome = self._ask_for_form(phase, outcome)
         answer = outcome.answer
         for hook in self.hooks:
-            ask_more = partial(self._ask, phase, outcome.role, purpose="remedy")
-            answer = hook(Handoff(phase.name, outcome.messages, answer, ask_more, fits))
+            handoff = Handoff(
+                subtask=phase.name,
+                messages=outcome.messages,
+                answer=answer,
+                ask=partial(self._ask, phase, outcome.role, purpose="remedy"),
+                fits=fits,
+                role=outcome.role,
+                prose=phase.writes not in _CODE,
+                prompts={role: self._told(role, values) for role in self.company.roles},
+                max_tokens=phase.max_tokens,
+                draw=partial(self.asker.sample, phase.name),
+            )
+            answer = hook(handoff)
         return answer
+
+    def _told(self, role: str, values: Mapping[str, object]) -> str:
+        return role_prompt(self.company, role, {**values, "assistant_role": role})
 
     def _ask(self, phase: Phase, role: str, messages: Sequence[Message], purpose: str = "answer") -> Answer:
         temperature = min(phase.temperature + _WARMER * self.setbacks, _WARMEST)
@@ -195,10 +209,10 @@ class ChatChain:
         talk = "\n\n".join(f"{role}: {text}" for role, text in outcome.transcript)
         values = {**self.environment.values(), "conversations": talk, "question": phase.reflection}
         scene = Scene(
-            assistant_role=_EXECUTIVE,
-            user_role=_COUNSELOR,
-            assistant_prompt=role_prompt(self.company, _EXECUTIVE, {**values, "assistant_role": _EXECUTIVE}),
-            user_prompt=role_prompt(self.company, _COUNSELOR, {**values, "assistant_role": _COUNSELOR}),
+            assistant_role=EXECUTIVE,
+            user_role=COUNSELOR,
+            assistant_prompt=self._told(EXECUTIVE, values),
+            user_prompt=self._told(COUNSELOR, values),
             opening=fill(prompt.text(composed=False) if prompt else _REFLECTION, values),
         )
         return role_play(scene, partial(self._ask, phase, purpose="reflection"))

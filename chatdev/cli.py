@@ -63,7 +63,8 @@ def parser() -> argparse.ArgumentParser:
         "--uq",
         choices=UNCERTAINTY_MODES,
         default="on",
-        help="on: measure each handoff and act on doubtful answers; observe: measure only; off: plain ChatDev",
+        help="on: measure each handoff and act on doubtful answers; observe: measure only; hassum: draw several "
+        "answers of prose, and let the executive act where they disagree; off: plain ChatDev",
     )
     own.add_argument(
         "--store",

@@ -19,6 +19,7 @@ from chatdev.asking import Asker
 from chatdev.chain import ChatChain
 from chatdev.chat_log import ChatLog
 from chatdev.company import PROJECT, Company, CompanyError, load_company
+from chatdev.deliberation import hassum_hook
 from chatdev.environment import Environment
 from chatdev.progress import Progress
 from chatdev.settings import Settings
@@ -125,7 +126,9 @@ def _run(
     )
     asker = Asker(model, journal, seed=settings.seed)
     hooks = []
-    if settings.uq != "off":
+    if settings.uq == "hassum":
+        hooks.append(hassum_hook(company.uncertainty, journal, snapshot))
+    elif settings.uq != "off":
         hooks.append(uncertainty_hook(company.uncertainty, _mode(settings, company), journal, snapshot))
     chain = ChatChain(company, environment, asker, journal, hooks, isolated=not settings.allow_unsandboxed)
     events: list[Event] = []

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 DEFAULT_MODEL = "qwen2.5-coder-1.5b"
 DEFAULT_TASK = "Develop a basic Gomoku game."
-UNCERTAINTY_MODES = ("on", "observe", "off")
+UNCERTAINTY_MODES = ("on", "observe", "hassum", "off")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """`uq` is `on` (the gate measures and acts), `observe` (it only measures) or `off`. `store` is the file of
-    learnt thresholds, empty where there is none."""
+    """`uq` is `on` (the gate measures and acts), `observe` (it only measures), `hassum` (prose is sampled and
+    deliberated on, code goes through the gate) or `off`. `store` is the file of learnt thresholds, empty where
+    there is none."""
 
     task: str = DEFAULT_TASK
     name: str = "Gomoku"
