@@ -93,17 +93,15 @@ def leader_clusters(texts: Sequence[str], verdicts: Verdicts, inputs: int = 0) -
 def with_evidence(score: SampleScore | Unavailable, clustering: Clustering) -> SampleScore | Unavailable:
     """Return `score` with the groups it comes from, the pairs that made them, and the inputs.
 
-    Where the judge abstained on most pairs there is no score: it would measure the judge.
+    A score that counts pairs of its own keeps its counts. Where the judge abstained on most pairs there is
+    no score: it would measure the judge.
     """
     if isinstance(score, Unavailable):
         return score
     if clustering.abstained > clustering.decided:
         pairs = clustering.abstained + clustering.decided
         return Unavailable("abstained", f"The judge had no opinion on {clustering.abstained} of {pairs} pairs.")
-    return replace(
-        score,
-        groups=clustering.groups,
-        decided=clustering.decided,
-        abstained=clustering.abstained,
-        inputs=clustering.inputs,
-    )
+    score = replace(score, groups=clustering.groups, inputs=clustering.inputs)
+    if score.decided + score.abstained:
+        return score
+    return replace(score, decided=clustering.decided, abstained=clustering.abstained)

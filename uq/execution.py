@@ -107,6 +107,12 @@ class ExecutionJudge:
             return False
         return True if any(one.kind == "returned" for _, one, _ in pairs) else None
 
+    def agreement(self, first: str, second: str) -> float | None:
+        """Return the share of inputs on which both delivered the same; None where none can be compared."""
+        pairs = self._pairs(first, second)
+        agreed = sum(one == other and one.kind == "returned" for _, one, other in pairs)
+        return agreed / len(pairs) if pairs else None
+
     def difference(self, first: str, second: str) -> tuple[Call | Run, Outcome, Outcome] | None:
         """Return the shortest input on which the two differ with what each did, None where they do not."""
         found = [

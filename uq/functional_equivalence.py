@@ -6,6 +6,9 @@ With m samples beside the answer under test, N = m + 1 and k groups of programs 
 `functional-negentropy`        NFN = 1 - H / ln N, H the entropy of the groups in nats
 `functional-sets-confidence`   FSC = (N - k) / m
 
+`functional-agreement`         the mean over samples of the share of inputs on which answer and sample agree: FER
+                               in finer steps, where programs were run (no paper's figure)
+
 FER is about the answer; the other two are about the question: where all samples agree and the answer does not,
 FER is 0, but NFN and FSC are high. So a decision about an answer rests on FER. A score's `raw` is the figure
 and its `value` 1 - figure. Of pairs that a judge had no opinion on, FER's `raw` leaves them out, and its
@@ -21,10 +24,11 @@ from uq.clustering import Clustering, Groups, with_evidence
 from uq.scores import SampleScore, Unavailable
 from uq.semantic_entropy import entropy, group_shares, too_few
 
-RATE, NEGENTROPY, SETS = (
+RATE, NEGENTROPY, SETS, AGREEMENT = (
     "functional-equivalence-rate",
     "functional-negentropy",
     "functional-sets-confidence",
+    "functional-agreement",
 )
 
 
@@ -55,6 +59,26 @@ def functional_equivalence_rate(anchored: Sequence[bool | None]) -> SampleScore 
         abstained=unknown,
         lowest=lowest,
         highest=(yes + unknown) / m,
+    )
+
+
+def functional_agreement(shares: Sequence[float | None]) -> SampleScore | Unavailable:
+    """Return the mean of the shares of inputs on which the answer and each sample agree.
+
+    A sample that cannot be compared (None) agrees nowhere in `value`, and is left out of `raw`.
+    """
+    known = [share for share in shares if share is not None]
+    if not known:
+        return too_few(len(shares) + 1) or Unavailable("abstained", "No sample could be compared on any input.")
+    lowest = math.fsum(known) / len(shares)
+    return SampleScore(
+        signal=AGREEMENT,
+        value=1.0 - lowest,
+        raw=math.fsum(known) / len(known),
+        n=len(shares) + 1,
+        decided=len(known),
+        abstained=len(shares) - len(known),
+        lowest=lowest,
     )
 
 

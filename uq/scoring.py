@@ -20,7 +20,7 @@ from uq.embedding import Embedder, open_embedder
 from uq.entailment import Entailment, ModelEntailment, entails, remembered
 from uq.evidence import Evidence, Sampler, TokenEvidence
 from uq.execution import Call, ExecutionJudge, Executor, Run, Trials, run_candidates
-from uq.functional_equivalence import NEGENTROPY, RATE, SETS, functional_scores
+from uq.functional_equivalence import AGREEMENT, NEGENTROPY, RATE, SETS, functional_agreement, functional_scores
 from uq.inputs import function_trials
 from uq.scores import Measurement, TokenScore, Unavailable
 from uq.semantic_density import COSINE, KERNEL, RESPONSE, mean_cosine_density, response_density, semantic_density
@@ -171,9 +171,11 @@ class CodeScorer(Scorer):
         candidates = {code: {name: code} for code in codes}
         judge = trials if isinstance(trials, Unavailable) else run_candidates(candidates, trials, self.executor)
         if isinstance(judge, Unavailable):
-            return dict.fromkeys((RATE, NEGENTROPY, SETS), judge), ""
+            return dict.fromkeys((RATE, NEGENTROPY, SETS, AGREEMENT), judge), ""
         clustering = leader_clusters(codes, Verdicts(judge, both_orders=False), inputs=len(judge.counting))
-        return functional_scores(clustering), self._difference(codes, clustering, judge, self.executor)
+        agreement = functional_agreement([judge.agreement(codes[0], code) for code in codes[1:]])
+        scores = {**functional_scores(clustering), AGREEMENT: with_evidence(agreement, clustering)}
+        return scores, self._difference(codes, clustering, judge, self.executor)
 
     def _trials(self, prompt: str, codes: Sequence[str]) -> Trials | Unavailable:
         if self.runs:

@@ -91,6 +91,13 @@ def test_the_shortest_input_that_tells_two_apart(functions: ExecutionJudge) -> N
     assert functions.difference("sorted", "in place") is None
 
 
+def test_agreement_in_shares_of_the_inputs(functions: ExecutionJudge) -> None:
+    assert functions.agreement("sorted", "in place") == 1
+    assert functions.agreement("sorted", "other") == pytest.approx(2 / 3)
+    assert functions.agreement("no program", "no program too") == 0, "failing alike is no agreement"
+    assert functions.agreement("random", "sorted") is None
+
+
 def test_groups_by_behaviour_ask_no_model_and_count_what_they_cannot_say(functions: ExecutionJudge) -> None:
     clustering = leader_clusters(["sorted", "other", "in place", "random"], Verdicts(functions))
     assert clustering.groups == ((0, 2), (1,), (3,))

@@ -9,6 +9,7 @@ import pytest
 
 from uq.clustering import Clustering, Verdicts, leader_clusters
 from uq.functional_equivalence import (
+    functional_agreement,
     functional_equivalence_rate,
     functional_negentropy,
     functional_sets_confidence,
@@ -100,6 +101,16 @@ def test_abstentions_are_counted_bounded_and_never_agreement() -> None:
     assert (score.lowest, score.highest) == (pytest.approx(1 / 3), pytest.approx(2 / 3))
     assert score.value == pytest.approx(2 / 3), "an abstention makes nobody sure"
     assert (score.decided, score.abstained) == (2, 1)
+
+
+def test_agreement_is_the_mean_share_of_inputs() -> None:
+    score = functional_agreement([1.0, 0.5, None])
+    assert isinstance(score, SampleScore)
+    assert (score.raw, score.value) == (0.75, 0.5)
+    for shares, reason in (([], "one_sample"), ([None], "abstained")):
+        nothing = functional_agreement(shares)
+        assert isinstance(nothing, Unavailable)
+        assert nothing.reason == reason
 
 
 def test_a_judge_without_any_opinion_gives_no_figure() -> None:
