@@ -136,7 +136,7 @@ def _execution(problem: Problem, texts: Sequence[str], executor: Executor) -> Re
     trials = function_trials(problem.prompt, programs)
     if not isinstance(trials, Unavailable):
         trials = without_tests(trials, problem)
-        judge = run_candidates({code: {"candidate.py": code} for code in programs}, trials, executor)
+        judge = run_candidates({code: {trials.place: code} for code in programs}, trials, executor)
         if not isinstance(judge, Unavailable):
             clustering = leader_clusters(programs, Verdicts(judge, both_orders=False), inputs=len(judge.counting))
             agreement = functional_agreement([judge.agreement(programs[0], program) for program in programs[1:]])

@@ -4,6 +4,8 @@ Independent of any agent framework: an answer is anything with the attributes of
 and a handoff between agents anything with those of `uq.remedies.Handoff`.
 """
 
-from uq.scoring import CodeScorer, ScoreResult, TextScorer, score_code, score_text
+from uq.code_scoring import CodeScorer, score_code
+from uq.scoring import ScoreResult
+from uq.text_scoring import TextScorer, score_text
 
 __all__ = ["CodeScorer", "ScoreResult", "TextScorer", "score_code", "score_text"]

@@ -73,6 +73,11 @@ class Trials:
     wall_seconds: float = 5.0
 
     @property
+    def place(self) -> str:
+        """Where a candidate of one file stands."""
+        return "candidate.py" if self.function else "main.py"
+
+    @property
     def longest(self) -> float:
         """The seconds after which a candidate is ended as a whole."""
         return 10.0 + 4 * self.wall_seconds + 0.5 * len(self.inputs)

@@ -176,6 +176,29 @@ def test_a_missing_embedding_model_leaves_the_other_signals() -> None:
     }
 
 
+def test_only_what_is_wanted_is_asked_for() -> None:
+    asked: list[Any] = []
+
+    def judge(messages: Any, _: Any) -> str:
+        asked.append(messages)
+        return "Different"
+
+    judging = ModelSampler(ScriptedModel(judge))
+    samples = ["def f(): return 1", "def f(): return 2", "def f(): return 3"]
+    scored = uq.score_code(
+        [TASK], ["def f(): ..."], [samples], sampler=judging, signals=("functional-equivalence-rate",)
+    )
+    assert asyncio.run(scored).to_dict()["functional-equivalence-rate"] == [1]
+    assert len(asked) == 3, "the rate needs no pair of samples"
+    table = asyncio.run(
+        uq.score_text(["?"], ["a"], [["b"]], sampler=judging, signals=("token-uncertainty",))
+    ).to_dict()
+    assert list(table) == ["prompts", "responses", "sampled_responses", "token-uncertainty"]
+    assert len(asked) == 3
+    with pytest.raises(ValueError, match=r"no signal vibes; there are .*functional-agreement \(needs samples"):
+        uq.CodeScorer(sampler=judging, signals=("vibes",))
+
+
 def test_the_table_for_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", SimpleNamespace(DataFrame=lambda columns: ("table", columns)))
     result = asyncio.run(uq.score_code([TASK], [GOOD], [[SAME]], sampler=scripted(), executor=Runner()))
