@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 _LONGEST = 2000
 
@@ -23,6 +24,14 @@ def example_calls(text: str, function: str, parameters: Sequence[str] = ()) -> t
         if not found and len(parameters) == 1:
             found = list(_values(text, "Input"))
     return tuple(dict.fromkeys(found))
+
+
+def positional(arguments: str) -> tuple[Any, ...] | None:
+    """Return the values of an argument list of literals, None where one of them is named."""
+    call = ast.parse(f"f({arguments})", mode="eval").body
+    if not isinstance(call, ast.Call) or call.keywords:
+        return None
+    return tuple(map(ast.literal_eval, call.args))
 
 
 def _calls(text: str, function: str) -> Iterator[str]:

@@ -7,11 +7,14 @@ alphabet of strings, the sign of numbers, the length of tuples, and nothing empt
 from __future__ import annotations
 
 import ast
+import math
 import string
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
+
+from uq.example_calls import positional
 
 _TRIES = 20
 _SIZES = (0, 1, 2, 3, 5, 9)
@@ -26,7 +29,7 @@ def generated_calls(
     nothing is known of gives none.
     """
     random = Random(seed)
-    known = [ast.literal_eval(f"({text},)") for text in examples if "=" not in _outside_strings(text)]
+    known = [values for values in map(positional, examples) if values]
     made: dict[str, None] = {}
     for number in range(count * _TRIES):
         if len(made) >= count:
@@ -38,11 +41,6 @@ def generated_calls(
         if text not in examples:
             made.setdefault(text)
     return tuple(sorted(made, key=len))
-
-
-def _outside_strings(text: str) -> str:
-    tree = ast.parse(f"f({text})", mode="eval").body
-    return "=" if isinstance(tree, ast.Call) and tree.keywords else ""
 
 
 def _changed(known: Sequence[tuple[Any, ...]], random: Random) -> tuple[Any, ...]:
@@ -98,6 +96,8 @@ class _Changes:
     def _number(self, value: float) -> float:
         numbers = [leaf for leaf in self.leaves if isinstance(leaf, (int, float)) and not isinstance(leaf, bool)]
         least, most = min(numbers), max(numbers)
+        if not math.isfinite(most - least):
+            return value
         lowest = least if least in (0, 1) else (1 if least > 1 else 2 * least)
         near = [value + 1, value - 1, value + 2, value * 2, value // 2, self.random.choice(numbers)]
         wide = self.random.randint(int(lowest), max(int(lowest) + 5, int(2 * most) + 5))

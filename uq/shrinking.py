@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from uq.example_calls import positional
 from uq.execution import Call, Executor, Outcome, Trials, run_candidates
 from uq.scores import Unavailable
 
@@ -39,10 +39,7 @@ def shrunk(
 
 def smaller_calls(arguments: str) -> Iterator[str]:
     """Yield argument lists like `arguments` with one argument made smaller; none where one is named."""
-    call = ast.parse(f"f({arguments})", mode="eval").body
-    if not isinstance(call, ast.Call) or call.keywords:
-        return
-    values = [ast.literal_eval(argument) for argument in call.args]
+    values = positional(arguments) or ()
     for place, value in enumerate(values):
         for smaller in _smaller(value):
             yield ", ".join(map(repr, [*values[:place], smaller, *values[place + 1 :]]))

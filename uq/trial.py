@@ -97,7 +97,8 @@ def trial(order: dict[str, Any], item: dict[str, Any]) -> list[str]:
             last = (read("trial/errors").strip().splitlines() or [""])[-1]
             error = ERROR.match(last)
             seen["error"] = error[1] if error else ""
-    return [kind, short(json.dumps(seen, sort_keys=True, ensure_ascii=False))]
+    there = {name: found for name, found in seen.items() if found}
+    return [kind, short(json.dumps(there, sort_keys=True, ensure_ascii=False))]
 
 
 def become_candidate(order: dict[str, Any], item: dict[str, Any]) -> NoReturn:

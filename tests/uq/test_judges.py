@@ -36,6 +36,7 @@ class Says:
     [
         ("Equivalent", True),
         ("**Equivalent.**\n", True),
+        ("Equivalent\n\nBoth add two numbers.", True),
         ("Different", False),
         ("Not Equivalent", False),
         ("not-equivalent", False),
@@ -52,6 +53,7 @@ class Says:
         ("yes", None),
         ("no", None),
         ("", None),
+        ("```\nEquivalent", None),
         ("Äquivalent", None),
         ("等价", None),
         ("Equivalent or Different", None),
