@@ -54,50 +54,67 @@ class Asker:
 
         Raises ModelUnusable. A prompt that is too long for the window gives an empty answer and a note.
         """
-        (answer,) = self._call(subtask, role, messages, purpose, sampling)
+        answer = _without_circles(self._call(subtask, role, messages, purpose, sampling))
         for _ in range(continuations):
             if answer.finish_reason != "length" or not answer.text.strip():
                 break
             more = [*messages, Message("assistant", answer.text), Message("user", CONTINUE)]
-            (rest,) = self._call(subtask, role, more, "continuation", sampling)
+            rest = _without_circles(self._call(subtask, role, more, "continuation", sampling))
             answer = joined(answer, rest)
         return answer
 
-    def draw(self, subtask: str, role: str, messages: Sequence[Message], sampling: Sampling) -> list[Answer]:
-        """`sampling.n` answers to `messages` from one call, so that the prompt is read once.
-
-        What the token limit cut stays cut. Raises ModelUnusable.
-        """
-        return self._call(subtask, role, messages, "sample", sampling)
+    def sample(
+        self,
+        subtask: str,
+        role: str,
+        messages: Sequence[Message],
+        *,
+        purpose: str,
+        n: int,
+        temperature: float,
+        max_tokens: int,
+    ) -> list[Answer]:
+        """`n` answers to `messages`, drawn side by side. Raises ModelUnusable."""
+        sampling = Sampling(temperature=temperature, max_tokens=max_tokens)
+        return list(map(_without_circles, self._calls(subtask, role, messages, purpose, sampling, n)))
 
     def _call(
         self, subtask: str, role: str, messages: Sequence[Message], purpose: str, sampling: Sampling
+    ) -> Answer:
+        return self._calls(subtask, role, messages, purpose, sampling, 1)[0]
+
+    def _calls(
+        self, subtask: str, role: str, messages: Sequence[Message], purpose: str, sampling: Sampling, n: int
     ) -> list[Answer]:
-        sampling = replace(sampling, seed=self.seed + self.calls)
+        """`n` answers with seeds counted up; those of the past are recalled, the others are one request."""
         asked = [asdict(message) for message in messages]
-        keys = [digest(role, asked, asdict(sampling), *[place] * (place > 0)) for place in range(sampling.n)]
+        fresh: list[Answer] = []
         answers: list[Answer] = []
-        while len(answers) < sampling.n and (past := self.journal.recall(Answered, keys[len(answers)])):
-            answers.append(_from_event(past))
-        if len(answers) < sampling.n:
-            for key, answer in list(zip(keys, self._live(messages, sampling), strict=False))[len(answers) :]:
-                self.journal.append(_to_event(key, subtask, role, purpose, asked, sampling, answer))
-                answers.append(answer)
-        elif isinstance(self.model, ScriptedModel):
-            self.model.fast_forward(messages, sampling)
-        if any(answer.finish_reason == _OVERFLOW for answer in answers):
-            self.journal.append(Noted(subtask, "the prompt is too long for the model's window; no answer"))
-        self.calls += 1
-        for answer in answers:
+        for place in range(n):
+            one = replace(sampling, seed=self.seed + self.calls)
+            key = digest(role, asked, asdict(one))
+            past = None if fresh else self.journal.recall(Answered, key)
+            if past is not None:
+                answer = _from_event(past)
+                if isinstance(self.model, ScriptedModel):
+                    self.model.fast_forward(messages, one)
+            else:
+                fresh = fresh or self._live(messages, replace(one, n=n - place))
+                answer = fresh[place - n]
+                self.journal.append(_to_event(key, subtask, role, purpose, asked, one, answer))
+            if answer.finish_reason == _OVERFLOW:
+                self.journal.append(Noted(subtask, "the prompt is too long for the model's window; no answer"))
+            self.calls += 1
             self.usage += answer.usage
             self.seconds += answer.seconds
-        return [_without_circles(answer) for answer in answers]
+            answers.append(answer)
+        return answers
 
     def _live(self, messages: Sequence[Message], sampling: Sampling) -> list[Answer]:
         try:
             return [_storable(answer) for answer in self.model.answer(messages, sampling)]
         except ContextOverflow:
-            return [Answer("", finish_reason=_OVERFLOW, model=self.model.name)]
+            return [Answer("", finish_reason=_OVERFLOW, model=self.model.name)] * sampling.n
 
 
 def _storable(answer: Answer) -> Answer:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,7 @@ from chatdev.asking import Asker
 from chatdev.checkpoint import Verdict, check
 from chatdev.company import Company, ComposedEntry, SimpleEntry, fill, role_prompt
 from chatdev.environment import Environment
-from chatdev.handoff import Handoff, Hook
+from chatdev.handoff import COUNSELOR, EXECUTIVE, Handoff, Hook
 from chatdev.missing_imports import with_missing_imports
 from chatdev.patching import framed, patched
 from chatdev.phase import Phase, loop_named, phase_named
@@ -47,7 +47,7 @@ _MOST_CONTINUATIONS = 2
 _WARMER, _WARMEST = 0.1, 0.8
 _CALLED_HOW = re.compile(r"main\.py|standard input|\bstdin\b", re.IGNORECASE)
 _REFLECTION = "{conversations}\n\n{question}"
-_EXECUTIVE, _COUNSELOR = "Chief Executive Officer", "Counselor"
+_CODE = ("codes", "runs")
 
 
 @dataclass
@@ -170,18 +170,24 @@ class ChatChain:
             outcome = self._ask_for_form(phase, outcome)
         answer = outcome.answer
         for hook in self.hooks:
-            answer = hook(
-                Handoff(
-                    subtask=phase.name,
-                    messages=outcome.messages,
-                    answer=answer,
-                    ask=partial(self._ask, phase, outcome.role, purpose="remedy"),
-                    fits=fits,
-                    draw=partial(self._draw, phase, outcome),
-                    trial=self._trial if phase.writes == "codes" else None,
-                )
+            handoff = Handoff(
+                subtask=phase.name,
+                messages=outcome.messages,
+                answer=answer,
+                ask=partial(self._ask, phase, outcome.role, purpose="remedy"),
+                fits=fits,
+                role=outcome.role,
+                prose=phase.writes not in _CODE,
+                prompts={role: self._told(role, values) for role in self.company.roles},
+                max_tokens=phase.max_tokens,
+                draw=partial(self.asker.sample, phase.name),
+                trial=self._trial if phase.writes == "codes" else None,
             )
+            answer = hook(handoff)
         return answer
+
+    def _told(self, role: str, values: Mapping[str, object]) -> str:
+        return role_prompt(self.company, role, {**values, "assistant_role": role})
 
     def _ask(self, phase: Phase, role: str, messages: Sequence[Message], purpose: str = "answer") -> Answer:
         warmth = min(phase.temperature + _WARMER * self.setbacks, _WARMEST)
@@ -193,10 +199,6 @@ class ChatChain:
             purpose=purpose,
             continuations=_MOST_CONTINUATIONS if phase.writes == "codes" else 0,
         )
-
-    def _draw(self, phase: Phase, outcome: Outcome, n: int, temperature: float) -> list[Answer]:
-        sampling = Sampling(temperature=temperature, max_tokens=phase.max_tokens, n=n)
-        return self.asker.draw(phase.name, outcome.role, outcome.messages, sampling)
 
     def _trial(self, answer: Answer) -> Verdict:
         """The verdict on the product as it would be with `answer`; the product stays as it is."""
@@ -217,10 +219,10 @@ class ChatChain:
         talk = "\n\n".join(f"{role}: {text}" for role, text in outcome.transcript)
         values = {**self.environment.values(), "conversations": talk, "question": phase.reflection}
         scene = Scene(
-            assistant_role=_EXECUTIVE,
-            user_role=_COUNSELOR,
-            assistant_prompt=role_prompt(self.company, _EXECUTIVE, {**values, "assistant_role": _EXECUTIVE}),
-            user_prompt=role_prompt(self.company, _COUNSELOR, {**values, "assistant_role": _COUNSELOR}),
+            assistant_role=EXECUTIVE,
+            user_role=COUNSELOR,
+            assistant_prompt=self._told(EXECUTIVE, values),
+            user_prompt=self._told(COUNSELOR, values),
             opening=fill(prompt.text(composed=False) if prompt else _REFLECTION, values),
         )
         return role_play(scene, partial(self._ask, phase, purpose="reflection"))

@@ -68,7 +68,8 @@ def parser() -> argparse.ArgumentParser:
         default="on",
         help="on: measure each handoff and act on doubtful answers; observe: measure only; off: plain ChatDev; "
         "functional: also draw several drafts and keep the one that most agree with when they are run; "
-        "cascade: the same, but only where the first draft gives a reason to",
+        "cascade: the same, but only where the first draft gives a reason to; "
+        "hassum: draw several answers of prose, and let the executive act where they disagree",
     )
     own.add_argument(
         "--store",

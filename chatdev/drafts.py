@@ -15,7 +15,7 @@ from chatdev.checkpoint import Verdict
 from chatdev.handoff import Handoff, Hook
 from journal import Journal
 from journal.events import Sampled
-from uq.agreement import agreement, most_agreed
+from uq.agreement import agreement
 from uq.scores import Unavailable
 from uq.token_selection import CONTENT
 from uq.token_uncertainty import token_uncertainty
@@ -68,13 +68,16 @@ def drafting_hook(journal: Journal, doubt: Doubt, drafting: Drafting = Drafting(
         reason = doubt(handoff, handoff.trial(handoff.answer))
         if not reason:
             return handoff.answer
-        drafts = [handoff.answer, *handoff.draw(drafting.more, drafting.temperature)]
+        drafts = [handoff.answer, *_more(handoff, drafting)]
         drafts = [draft for draft in drafts if handoff.usable(draft)] or [handoff.answer]
         verdicts = [handoff.trial(draft) for draft in drafts]
         agreements = agreement([verdict.behaviour for verdict in verdicts])
         # Drafts can agree in being unfinished.
-        ranked = [share + verdict.works for share, verdict in zip(agreements, verdicts, strict=True)]
-        chosen = most_agreed(ranked, [_u(draft) for draft in drafts])
+        rank = [
+            (verdict.works, share, -_u(draft))
+            for draft, share, verdict in zip(drafts, agreements, verdicts, strict=True)
+        ]
+        chosen = rank.index(max(rank))
         journal.append(
             Sampled(
                 subtask=handoff.subtask,
@@ -88,6 +91,10 @@ def drafting_hook(journal: Journal, doubt: Doubt, drafting: Drafting = Drafting(
         return drafts[chosen]
 
     return hook
+
+
+def _more(handoff: Handoff, drafting: Drafting) -> list[Answer]:
+    return handoff.sample(handoff.role, drafting.more, drafting.temperature, "", handoff.answer)
 
 
 def _u(answer: Answer) -> float:

@@ -2,19 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from camel.messages import Answer, Message
 from chatdev.checkpoint import Verdict
 
+EXECUTIVE, COUNSELOR = "Chief Executive Officer", "Counselor"
+_DECISION_TOKENS = 16
+
+
+class Draw(Protocol):
+    """Asks the model in the name of a role for several answers, drawn side by side."""
+
+    def __call__(
+        self,
+        role: str,
+        messages: Sequence[Message],
+        *,
+        purpose: str,
+        n: int,
+        temperature: float,
+        max_tokens: int,
+    ) -> list[Answer]: ...
+
 
 @dataclass(frozen=True)
 class Handoff:
-    """What a hook sees. The callables belong to the chain; a hook acts through the methods alone.
+    """What a hook sees. `ask`, `fits` and `draw` belong to the chain; a hook acts through the methods alone.
 
-    `draw(n, temperature)` draws more answers to the same question. `trial` gives the verdict on the product
-    as it would be with an answer; None where the subtask writes no code.
+    `role` gave the answer, which may have `max_tokens`; `prose` says that it is to be read and not run.
+    `prompts` are the system messages of all roles of the company.
+    `trial` gives the verdict on the product as it would be with an answer; None where none is written.
     """
 
     subtask: str
@@ -22,16 +42,50 @@ class Handoff:
     answer: Answer
     ask: Callable[[tuple[Message, ...]], Answer]
     fits: Callable[[Answer], bool]
-    draw: Callable[[int, float], list[Answer]]
+    role: str
+    prose: bool
+    prompts: Mapping[str, str]
+    max_tokens: int
+    draw: Draw
     trial: Callable[[Answer], Verdict] | None = None
 
     def ask_again(self, extra: str, after: Answer) -> Answer:
         """Ask the same role `extra`, in the conversation that ends with `after`."""
-        return self.ask((*self.messages, Message("assistant", after.text), Message("user", extra)))
+        return self.ask(self._after(self.messages, extra, after))
 
     def usable(self, answer: Answer) -> bool:
         """Whether the next subtask can work with `answer`."""
         return self.fits(answer)
+
+    @property
+    def workers(self) -> tuple[str, ...]:
+        """The other roles that could give the answer."""
+        return tuple(role for role in self.prompts if role not in (self.role, EXECUTIVE, COUNSELOR))
+
+    def sample(self, role: str, n: int, temperature: float, extra: str, after: Answer) -> list[Answer]:
+        """Ask `role` the same question `n` times, or `extra` in the conversation that ends with `after`."""
+        messages = self.messages
+        if role != self.role:
+            messages = (Message("system", self.prompts[role]), *messages[1:])
+        if extra:
+            messages = self._after(messages, extra, after)
+        return self.draw(
+            role, messages, purpose="sample", n=n, temperature=temperature, max_tokens=self.max_tokens
+        )
+
+    def executive(self, question: str) -> str:
+        """Ask the chief executive, who answers with a few words."""
+        prompt = self.prompts.get(EXECUTIVE)
+        system = (Message("system", prompt),) if prompt else ()
+        messages = (*system, Message("user", question))
+        drawn = self.draw(
+            EXECUTIVE, messages, purpose="decision", n=1, temperature=0.0, max_tokens=_DECISION_TOKENS
+        )
+        return drawn[0].text
+
+    @staticmethod
+    def _after(messages: tuple[Message, ...], extra: str, after: Answer) -> tuple[Message, ...]:
+        return (*messages, Message("assistant", after.text), Message("user", extra))
 
 
 Hook = Callable[[Handoff], Answer]

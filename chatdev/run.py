@@ -19,6 +19,7 @@ from chatdev.asking import Asker
 from chatdev.chain import ChatChain
 from chatdev.chat_log import ChatLog
 from chatdev.company import PROJECT, Company, CompanyError, load_company
+from chatdev.deliberation import hassum_hook
 from chatdev.drafts import DOUBTS, drafting_hook, within
 from chatdev.environment import Environment
 from chatdev.handoff import Hook
@@ -167,6 +168,8 @@ def _hooks(
 ) -> list[Hook]:
     if settings.uq == "off":
         return []
+    if settings.uq == "hassum":
+        return [hassum_hook(company.uncertainty, journal, snapshot)]
     gate = uncertainty_hook(company.uncertainty, _mode(settings, company), journal, snapshot)
     if settings.uq not in DOUBTS:
         return [gate]

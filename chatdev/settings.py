@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 DEFAULT_MODEL = "qwen2.5-coder-1.5b"
 DEFAULT_TASK = "Develop a basic Gomoku game."
-UNCERTAINTY_MODES = ("on", "observe", "off", "functional", "cascade")
+UNCERTAINTY_MODES = ("on", "observe", "functional", "cascade", "hassum", "off")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """`uq` is `on` (the gate measures and acts), `observe` (it only measures), `off`, or one of the policies
-    that also compare drafts by what they do (`functional`, `cascade`). `store` is the file of learnt
-    thresholds, empty where there is none. Past `budget` tokens no more drafts are drawn.
-    `quantize` holds the weights of an `hf:` model in 4 bits."""
+    """`uq` is `on` (the gate measures and acts), `observe` (it only measures), `functional` or `cascade` (drafts
+    of code are also compared by what they do), `hassum` (prose is sampled and deliberated on, code goes through
+    the gate) or `off`. `store` is the file of learnt thresholds, empty where there is none. Past `budget` tokens
+    no more drafts are drawn. `quantize` holds the weights of an `hf:` model in 4 bits."""
 
     task: str = DEFAULT_TASK
     name: str = "Gomoku"

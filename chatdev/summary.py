@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from journal import Event
-from journal.events import Gated, Measured, RunEnded, Sampled, SubtaskEnded, SubtaskStarted
+from journal.events import Deliberated, Gated, Measured, RunEnded, Sampled, SubtaskEnded, SubtaskStarted
 
 _HEAD = ("subtask", "u", "threshold", "decision", "calls", "prompt", "cached", "completion", "seconds")
 
@@ -39,6 +39,9 @@ def summary(events: Sequence[Event], folder: Path) -> str:
             rows[-1].decision = _decision(rows[-1].decision, event)
         elif isinstance(event, Sampled):
             rows[-1].decision += f"; draft {event.chosen + 1} of {len(event.works)} kept"
+        elif isinstance(event, Deliberated):
+            doubt = ", still doubtful" if event.flagged else ""
+            rows[-1].decision = f"hassum: {event.decision} after round {event.number}{doubt}"
         elif isinstance(event, SubtaskEnded):
             rows[-1].costs = _costs(event.calls, event.usage, event.seconds)
     ended = events[-1]

@@ -114,6 +114,29 @@ class Sampled(Event):
 
 
 @dataclass(frozen=True)
+class Deliberated(Event):
+    """What policy HASSUM decided after a round of answers, and why; the fields are those of
+    uq.hassum.Deliberation, with scores as objects."""
+
+    subtask: str
+    number: int
+    action: str
+    roles: list[str]
+    samples: int
+    groups: list[list[int]]
+    entropy: dict[str, Any] | None
+    density: dict[str, Any] | None
+    settings: dict[str, Any]
+    concerns: list[str]
+    backends: dict[str, str]
+    decision: str
+    reason: str
+    said: str
+    flagged: bool
+    kept: str
+
+
+@dataclass(frozen=True)
 class FilesChanged(Event):
     """Unified diffs by path, and what was refused with the reason."""
 

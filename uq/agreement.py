@@ -38,8 +38,3 @@ def _mean_share(place: int, candidates: Sequence[Behaviour]) -> float:
         if shown is not None:
             votes += own.endorsed[at] + sum(other.shown[at : at + 1] == (shown,) for other in others)
     return votes / (len(candidates) * len(own.shown)) if own.shown else 0.0
-
-
-def most_agreed(agreements: Sequence[float], u: Sequence[float]) -> int:
-    """The index of the candidate that most agree with; among equals of the most certain, then the first."""
-    return min(range(len(agreements)), key=lambda place: (-agreements[place], u[place]))

@@ -44,3 +44,11 @@ class Evidence(Protocol):
 
     @property
     def model(self) -> str: ...
+
+
+class Sampler(Protocol):
+    """A model to put questions to: the one under test, or one that judges."""
+
+    def sample(self, prompt: str, n: int, temperature: float) -> Sequence[Evidence]:
+        """Return `n` answers to `prompt`, and nothing else in the conversation; none where it cannot be put."""
+        ...

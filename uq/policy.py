@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeVar, get_args
 
+from uq.hassum import HassumSettings
 from uq.remedies import Remedy, Reprompt
 from uq.threshold import FixedThresholds, Thresholds
 from uq.token_selection import CONTENT, SELECTIONS
@@ -37,7 +38,7 @@ class Policy:
     In mode `observe` all is measured and nothing done. `selections` names the token selection by
     subtask, `content-v1` for the rest. On a trigger the `remedies` are tried in order, the last one
     again and again, at most `cap` in all for each answer. `on_unavailable` says what an answer that
-    cannot be measured does to the run.
+    cannot be measured does to the run. `hassum` is for those who run the policy of that name.
     """
 
     mode: Mode = "act"
@@ -47,6 +48,7 @@ class Policy:
     cap: int = 2
     on_unavailable: OnUnavailable = "proceed"
     thresholds: Thresholds = field(default_factory=FixedThresholds)
+    hassum: HassumSettings = HassumSettings()
 
     def selection(self, subtask: str) -> str:
         """Return the name of the token selection for answers of `subtask`."""
@@ -57,7 +59,8 @@ def policy_from(data: Mapping[str, object]) -> Policy:
     """Return the policy that `data`, the content of an UncertaintyConfig.json, describes.
 
     Every key is optional: `mode`, `signal`, `selections` (subtask to name), `remedies` (names), `cap`,
-    `on_unavailable`, `thresholds` (subtask to tau in nats). Raises PolicyError naming the key at fault.
+    `on_unavailable`, `thresholds` (subtask to tau in nats), `hassum` (its `density`, `entropy`, `samples`,
+    `temperature` and `cap`). Raises PolicyError naming the key at fault.
     """
     for key in data:
         if key not in _READERS:
@@ -101,6 +104,21 @@ def _tau(key: str, value: object) -> float:
     return float(value)
 
 
+def _hassum(key: str, value: object) -> HassumSettings:
+    known = [field.name for field in fields(HassumSettings)]
+    if not isinstance(value, Mapping) or not set(value) <= set(known):
+        raise PolicyError(key, f"{value!r} is not an object with keys of {', '.join(known)}")
+    for name, number in value.items():
+        off = number is None and name in ("density", "entropy")
+        whole = isinstance(number, int) or name not in ("samples", "cap")
+        if not off and not (isinstance(number, (int, float)) and not isinstance(number, bool) and whole):
+            raise PolicyError(f"{key}.{name}", f"{number!r} is not a number that it can be")
+    try:
+        return HassumSettings(**value)
+    except ValueError as error:
+        raise PolicyError(key, str(error)) from error
+
+
 def _names(names: Iterable[str]) -> Callable[[str, object], str]:
     return _choice({name: name for name in names})
 
@@ -113,4 +131,5 @@ _READERS: Mapping[str, Callable[[str, object], Any]] = {
     "cap": _cap,
     "on_unavailable": _names(get_args(OnUnavailable)),
     "thresholds": lambda key, value: FixedThresholds(_by_subtask(_tau)(key, value)),
+    "hassum": _hassum,
 }

@@ -56,6 +56,26 @@ class TokenScore(Score):
     yes_share: float | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class SampleScore(Score):
+    """What several answers to one question say. `value` is between 0 (sure) and 1 (unsure) for each signal.
+
+    `raw` is the figure as its paper defines it, such as an entropy in nats or a share that agrees. `groups`
+    are the answers (by number) found to mean or do the same. `decided` counts the pairs a judge had an
+    opinion on and `abstained` the others; `lowest` and `highest` are `raw` if every abstention had been a
+    no, or a yes. `inputs` says on how many inputs programs were compared, 0 where none were run.
+    """
+
+    raw: float
+    unit: str = "share"
+    groups: tuple[tuple[int, ...], ...] = ()
+    decided: int = 0
+    abstained: int = 0
+    lowest: float | None = None
+    highest: float | None = None
+    inputs: int = 0
+
+
 @dataclass(frozen=True)
 class Unavailable:
     """No measurement. `reason` is one stable word for programs, `detail` a sentence for people."""

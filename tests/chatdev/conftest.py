@@ -47,7 +47,7 @@ PHASES = {
     "Reflection": (CEO, COUNSELOR, "{conversations} {question}"),
 }
 Entry = str | Mapping[str, Any]
-Script = Mapping[str, Sequence[str | Reply] | str | Reply]
+Script = Mapping[str, Sequence[str | Reply] | str | Reply | Callable[[str], str]]
 
 
 def simple(phase: str, turns: int = 1, reflect: bool = False) -> dict[str, Any]:
@@ -97,7 +97,11 @@ def write_company(folder: Path, chain: Sequence[Entry], uncertainty: Mapping[str
 
 @dataclass
 class Talker:
-    """Answers each phase with its replies in order, the last one for ever, and remembers who was asked what."""
+    """Answers each phase with its replies in order, the last one for ever, and remembers who was asked what.
+
+    A judge, who sees one message alone, is the phase Judge; what the executive decides is the phase Executive.
+    A function is called with the last message.
+    """
 
     script: Script
     phases: list[str] = field(default_factory=list)
@@ -105,9 +109,7 @@ class Talker:
     samplings: list[Sampling] = field(default_factory=list)
 
     def __call__(self, messages: Sequence[Message], sampling: Sampling) -> str | Reply:
-        found = re.match(r"\[(\w+)\]", messages[1].content)
-        assert found, messages
-        phase = found[1]
+        phase = _phase(messages)
         said = self.phases.count(phase)
         self.phases.append(phase)
         self.prompts.append(messages[-1].content)
@@ -115,7 +117,17 @@ class Talker:
         replies = self.script[phase]
         if isinstance(replies, str | Reply):
             return replies
+        if callable(replies):
+            return replies(messages[-1].content)
         return replies[min(said, len(replies) - 1)]
+
+
+def _phase(messages: Sequence[Message]) -> str:
+    if len(messages) == 1:
+        return "Judge"
+    found = re.match(r"\[(\w+)\]", messages[1].content)
+    assert found or "What should be done next?" in messages[1].content, messages
+    return found[1] if found else "Executive"
 
 
 @dataclass

@@ -208,23 +208,49 @@ def test_recorded_answers_come_back_whole_and_then_the_script_goes_on(path: Path
     assert [event.text for event in answers(path)] == ["one", "two ", "three", "four"]
 
 
-def test_samples_that_were_recorded_before_the_end_are_not_drawn_again(path: Path) -> None:
-    three = Sampling(n=3)
-    first = asker_of(path, "one", "two", "three")
-    drawn = first.draw("Coding", "Programmer", ASKED, three)
-    assert ([answer.text for answer in drawn], first.calls) == (["one", "two", "three"], 1)
+def sampled(asker: Asker, n: int) -> list[str]:
+    settings: dict[str, Any] = {"purpose": "sample", "temperature": 0.85, "max_tokens": 50}
+    return [answer.text for answer in asker.sample("Manual", "Writer", ASKED, n=n, **settings)]
+
+
+def test_samples_are_one_request_with_a_seed_each(path: Path) -> None:
+    requests: list[tuple[int, int | None]] = []
+
+    class Counting(ScriptedModel):
+        def answer(self, messages: Sequence[Message], sampling: Sampling) -> list[Answer]:
+            requests.append((sampling.n, sampling.seed))
+            return super().answer(messages, sampling)
+
+    asker = Asker(Counting(["a", "b", "c"]), asker_of(path).journal, seed=7)
+    assert sampled(asker, 3) == ["a", "b", "c"]
+    assert requests == [(3, 7)]
+    assert [(event.text, event.sampling["seed"], event.sampling["n"]) for event in answers(path)] == [
+        ("a", 7, 1),
+        ("b", 8, 1),
+        ("c", 9, 1),
+    ]
+    assert asker.calls == 3
+
+
+def test_of_samples_half_written_only_the_rest_is_asked_again(path: Path) -> None:
+    script = ["a", "b", "c", "d"]
+    first = asker_of(path, *script)
+    sampled(first, 3)
     first.journal.close()
     lines = path.read_bytes().splitlines(keepends=True)
-    for recorded in range(4):
-        path.write_bytes(b"".join(lines[: 1 + recorded]))
-        again = asker_of(path, "one", "two", "three", resume=True)
-        assert [answer.text for answer in again.draw("Coding", "Programmer", ASKED, three)] == [
-            "one",
-            "two",
-            "three",
-        ]
-        again.journal.close()
-        assert [event.text for event in answers(path)] == ["one", "two", "three"]
+    path.write_bytes(b"".join(lines[:-1]))
+    again = asker_of(path, *script, resume=True)
+    assert sampled(again, 3) == ["a", "b", "c"]
+    assert sampled(again, 1) == ["d"]
+    assert [event.sampling["seed"] for event in answers(path)] == [7, 8, 9, 10]
+
+
+def test_samples_of_a_prompt_that_is_too_long_are_empty(path: Path) -> None:
+    class Full(ScriptedModel):
+        def answer(self, messages: Sequence[Message], sampling: Sampling) -> list[Answer]:
+            raise ContextOverflow("too long")
+
+    assert sampled(Asker(Full([]), asker_of(path).journal), 2) == ["", ""]
 
 
 def test_another_question_is_asked_anew(path: Path) -> None:

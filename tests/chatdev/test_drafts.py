@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from camel.models.scripted import Reply
 from chatdev.drafts import Drafting, always, drafting_hook, where_it_fails, within
 from chatdev.handoff import Hook
 from journal import Journal
-from journal.events import Answered, Executed, Sampled, SubtaskEnded
+from journal.events import Answered, Executed, Sampled
 
 Play = Any  # the fixture of conftest.py
 
@@ -26,7 +27,7 @@ def drafting(doubt: Any = always, more: int = 3) -> Callable[[Journal], Hook]:
     return lambda journal: drafting_hook(journal, doubt, Drafting(more=more))
 
 
-def played(play: Play, drafts: list[str], hook: Any, session: str = SESSION) -> Any:
+def played(play: Play, drafts: list[Any], hook: Any, session: str = SESSION) -> Any:
     script = {"AcceptanceRuns": session, "Coding": drafts}
     return play(["AcceptanceRuns", "Coding"], script, task=TASK, hook=hook)
 
@@ -40,13 +41,17 @@ def test_the_draft_that_most_agree_with_is_handed_on(play: Play) -> None:
     assert sampled.agreements[1] > sampled.agreements[0]
 
 
-def test_drafts_are_drawn_in_one_call_and_cost_their_prompt_once(play: Play) -> None:
+def test_drafts_are_samples_of_the_same_question(play: Play) -> None:
     result = played(play, [adds("+")], drafting())
     answered = [event for event in result.events(Answered) if event.subtask == "Coding"]
     assert [event.purpose for event in answered] == ["answer", "sample", "sample", "sample"]
-    assert [event.usage["prompt_tokens"] > 0 for event in answered] == [True, True, False, False]
-    assert len({event.key for event in answered}) == 4
-    assert result.events(SubtaskEnded)[-1].calls == 2
+    assert all(event.messages == answered[0].messages for event in answered)
+    assert [event.sampling["temperature"] for event in answered[1:]] == [0.8] * 3
+
+
+def test_among_drafts_that_do_the_same_the_most_certain_is_handed_on(play: Play) -> None:
+    result = played(play, [Reply(adds("+"), u=0.3), Reply(adds("+").replace("a + b", "b + a"), u=0.1)], drafting())
+    assert "b + a" in result.files["main.py"]
 
 
 def test_equal_drafts_are_run_once(play: Play) -> None:

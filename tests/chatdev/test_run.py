@@ -20,7 +20,7 @@ from chatdev.chat_log import ChatLog
 from chatdev.cli import main
 from chatdev.company import COMPANY_FILES, PROJECT
 from journal import read
-from journal.events import Gated, Measured, Noted, RunEnded, RunStarted, SubtaskStarted
+from journal.events import Deliberated, Gated, Measured, Noted, RunEnded, RunStarted, SubtaskStarted
 
 Tools = Any  # the fixture of conftest.py
 BROKEN = PROJECT / "tests" / "data" / "companies"
@@ -101,6 +101,16 @@ def test_a_run_leaves_all_that_chatdev_leaves(command: Command) -> None:
     assert (folder / "Todo.prompt").read_text() == "a program that prints 1"
     for name in COMPANY_FILES:
         assert (folder / name).read_bytes() == (command.company / name).read_bytes()
+
+
+def test_policy_hassum_from_the_command_line(command: Command, capsys: pytest.CaptureFixture[str]) -> None:
+    # The embedding model is another process's affair: it may be installed here or not.
+    command.tools.write_company(command.company, command.tools.WHOLE_CHAIN, {"hassum": {"density": None}})
+    assert command("--uq", "hassum") == 0
+    decided = [event for event in read(command.product / "journal.jsonl") if isinstance(event, Deliberated)]
+    prose = ["DemandAnalysis", "LanguageChoose", "CodeReviewComment", "EnvironmentDoc", "Manual"]
+    assert [(event.subtask, event.decision) for event in decided] == [(phase, "accept") for phase in prose]
+    assert re.search(r"^Manual .*hassum: accept after round 1", capsys.readouterr().out, re.MULTILINE)
 
 
 def test_meta_has_chatdevs_labels_in_order(command: Command) -> None:
