@@ -9,12 +9,12 @@ from datetime import datetime
 from pathlib import Path
 
 import sandbox
-from chatdev.completeness import syntax_errors, undefined_local_imports, unimplemented
 from chatdev.workspace import Workspace
 from evaluation.behaviour import Task, TaskResult, run_task
 from journal import read
 from journal.events import Answered, Executed
 from journal.journal import FILE_NAME
+from sandbox.completeness import syntax_errors, undefined_local_imports, unimplemented
 
 
 @dataclass(frozen=True)
