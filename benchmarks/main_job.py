@@ -38,7 +38,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import sandbox
-from benchmarks.measurement import Job, Row, engine_share, mean_score, measure, span
+from benchmarks.measurement import Job, Row, engine_share, mean_score, measure
 from benchmarks.table import conclusions, table
 from camel.messages import Message
 from camel.models.model import Model, ModelUnusable
@@ -52,6 +52,7 @@ from chatdev.run import COMPLETE, INCOMPLETE, INTERRUPTED, MODEL_UNUSABLE
 from chatdev.settings import UNCERTAINTY_MODES, Settings
 from chatdev.workspace import Workspace
 from evaluation.behaviour import SHIPPED, NotMeasurable, SuiteError, load_suite
+from evaluation.cost import span
 from journal import Journal, JournalError, read
 from journal.events import FilesChanged, RunEnded, RunStarted
 from journal.journal import FILE_NAME
