@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import sandbox
@@ -76,8 +76,11 @@ def start(settings: Settings, warehouse: Path) -> int:
         model.close()
 
 
-def resume(folder: Path, *, allow_unsandboxed: bool = False) -> int:
-    """Go on with the stopped run in `folder`: replay what its journal holds, then go on live."""
+def resume(folder: Path, *, allow_unsandboxed: bool = False, base_url: str | None = None) -> int:
+    """Go on with the stopped run in `folder`: replay what its journal holds, then go on live.
+
+    `base_url` is where the server stands now, should it have moved.
+    """
     path = folder / FILE_NAME
     try:
         events = read(path)
@@ -89,8 +92,10 @@ def resume(folder: Path, *, allow_unsandboxed: bool = False) -> int:
         _say(f"This run has ended already: {folder}")
         return events[-1].exit_code
     recorded = Settings(**started.settings)
-    settings = Settings(
-        **{**started.settings, "allow_unsandboxed": allow_unsandboxed or recorded.allow_unsandboxed}
+    settings = replace(
+        recorded,
+        allow_unsandboxed=allow_unsandboxed or recorded.allow_unsandboxed,
+        base_url=base_url or recorded.base_url,
     )
     company = _company(str(folder))
     _check(settings)

@@ -20,7 +20,7 @@ class LlamaCppModel:
 
     `window` tokens are shared by `slots` conversations that can run, or be remembered, at once; a model
     trained for less gets less. Log-probs are raw: taken before temperature. Speculative decoding stays
-    off: llama.cpp reports wrong ones with it.
+    off: llama.cpp reports wrong ones with it. Others may talk to the server at `url` as well.
 
     Raises ModelUnusable when the file cannot be served.
     """
@@ -41,6 +41,8 @@ class LlamaCppModel:
         parameters.hostnames = ["127.0.0.1"]
         parameters.port = 0
         parameters.verbosity = 0
+        # For clients of the server that do not ask for it themselves.
+        parameters.sampling.samplers = ";".join(SAMPLING_OPTIONS["samplers"])
         try:
             self._server = xllamacpp.Server(parameters)
         except RuntimeError as error:
@@ -49,9 +51,10 @@ class LlamaCppModel:
                 "It may be damaged, unknown to this version of llama.cpp, or too big for the memory.",
             ) from error
         address = self._server.listening_address
+        self.url = f"{address}/v1"
         self._client = OpenAIModel(
             name or path.stem,
-            base_url=f"{address}/v1",
+            base_url=self.url,
             window=_served_window(address),
             logprob_kind="raw",
             options=SAMPLING_OPTIONS,
