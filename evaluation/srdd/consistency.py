@@ -105,18 +105,21 @@ class TransformersEmbedder:
         """The vector of `text`, of which the first 100,000 characters count; all zeros for an empty one."""
         import torch
 
-        special = self.tokenizer.num_special_tokens_to_add()
-        most = min(_WINDOW, self.tokenizer.model_max_length, self.model.config.max_position_embeddings) - special
-        ids = self.tokenizer(text[:_LONGEST], add_special_tokens=False, verbose=False)["input_ids"]
-        windows = [ids[start : start + most] for start in range(0, len(ids), most)]
         total = torch.zeros(self.model.config.hidden_size)
-        for start in range(0, len(windows), _AT_ONCE):
-            prepared = [
-                self.tokenizer.prepare_for_model(window, truncation=False, verbose=False)
-                for window in windows[start : start + _AT_ONCE]
-            ]
-            batch = self.tokenizer.pad(prepared, return_tensors="pt")
+        if not text.strip():
+            return [0.0] * len(total)
+        windows = self.tokenizer(
+            text[:_LONGEST],
+            max_length=min(_WINDOW, self.tokenizer.model_max_length, self.model.config.max_position_embeddings),
+            truncation=True,
+            return_overflowing_tokens=True,
+            padding=True,
+            return_tensors="pt",
+        )
+        ids, mask = windows["input_ids"], windows["attention_mask"]
+        for start in range(0, len(ids), _AT_ONCE):
+            some, seen = ids[start : start + _AT_ONCE], mask[start : start + _AT_ONCE]
             with torch.inference_mode():
-                states = self.model(**batch).last_hidden_state
-            total += (states * batch["attention_mask"].unsqueeze(-1)).sum((0, 1))
+                states = self.model(input_ids=some, attention_mask=seen).last_hidden_state
+            total += (states * seen.unsqueeze(-1)).sum((0, 1))
         return [float(number) for number in total]
