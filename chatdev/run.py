@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import sandbox
-from calibration import CalibrationError
+from calibration import CalibrationError, shipped
 from calibration.snapshot import Snapshot
 from calibration.store import open_store
 from camel.models.model import Model, ModelUnusable
@@ -51,6 +51,7 @@ def start(settings: Settings, warehouse: Path) -> int:
     snapshot = _snapshot(settings)
     model = open_model(settings.model, base_url=settings.base_url)
     try:
+        snapshot = snapshot or _shipped(settings, model)
         name = product.safe_name(settings.name, "Product")
         organization = product.safe_name(settings.organization, "Organization")
         if (name, organization) != (settings.name, settings.organization):
@@ -100,9 +101,10 @@ def resume(folder: Path, *, allow_unsandboxed: bool = False, base_url: str | Non
     company = _company(str(folder))
     _check(settings)
     pinned = started.thresholds_snapshot
-    snapshot = None if pinned is None else _snapshot(settings, pinned)
+    snapshot = _snapshot(settings, pinned) if pinned else None
     model = open_model(settings.model, base_url=settings.base_url)
     try:
+        snapshot = _shipped(settings, model) if pinned == shipped.NUMBER else snapshot
         if model.name != started.model:
             raise BadArguments(f"{path} was made with the model {started.model}, not with {model.name}.")
         journal = Journal.resume(path)
@@ -209,6 +211,14 @@ def _snapshot(settings: Settings, number: int | None = None) -> Snapshot | None:
     try:
         with open_store(Path(settings.store)) as store:
             return store.snapshot(number)
+    except CalibrationError as error:
+        raise BadArguments(str(error)) from error
+
+
+def _shipped(settings: Settings, model: Model) -> Snapshot | None:
+    """The thresholds shipped for `model`, where there are any. Raises BadArguments."""
+    try:
+        return None if settings.uq == "off" else shipped.shipped_for(model.name)
     except CalibrationError as error:
         raise BadArguments(str(error)) from error
 
