@@ -87,8 +87,8 @@ def on_cluster(address: str) -> Workers:
         try:
             with distributed.Client(address, timeout="30s") as client:
                 futures = client.map(run_job, jobs, pure=False, retries=0)
-                for _, one in distributed.as_completed(futures, with_results=True):
-                    yield one
+                for future in distributed.as_completed(futures):
+                    yield future.result()
         except (OSError, TimeoutError, distributed.CancelledError, distributed.KilledWorker) as error:
             raise Stopped(
                 f"The scheduler at {address} cannot be reached any more ({error or type(error).__name__})"
