@@ -15,6 +15,7 @@ from pathlib import Path
 from journal.journal import FILE_NAME as JOURNAL
 
 _POLL = 0.25  # seconds
+_NOT_STARTED = 127  # as shells say it
 _GRACE = 20.0  # seconds a command has to end once it was told to
 
 
@@ -60,19 +61,23 @@ def watch(
     """Run `command` in `directory`, its output to `log`, until it ends or there is a reason to stop.
 
     `reason_to_stop` is asked again and again, with the seconds gone by. The command is interrupted then and,
-    should it not end, killed with all it started. Raises OSError where it cannot be started.
+    should it not end, killed with all it started. One that cannot be started ends with exit code 127.
     """
     began = time.monotonic()
     with log.open("ab") as output:
-        process = subprocess.Popen(
-            command,
-            cwd=directory,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+        try:
+            process = subprocess.Popen(
+                command,
+                cwd=directory,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except OSError as error:
+            output.write(f"{command[0]} cannot be started: {error}\n".encode())
+            return Watched(_NOT_STARTED, "", 0.0)
     stopped = ""
     try:
         while process.poll() is None and not stopped:

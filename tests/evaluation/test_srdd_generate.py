@@ -134,18 +134,22 @@ def test_a_command_that_fails_is_a_class_and_not_the_end(tmp_path: Path) -> None
         command_arm("fails", "raise SystemExit(7)"),
         command_arm("lazy", "pass"),
         command_arm("slow", "import time; time.sleep(60)"),
+        Arm("gone", ("no-such-command", "{workspace}"), own=False),
     ]
     jobs = jobs_of(tmp_path, *arms, tasks=[TASK], seconds=1.5)
     told: list[str] = []
-    results = {one.arm: one for one in generate(jobs, in_threads(3), 3, told.append)}
+    results = {one.arm: one for one in generate(jobs, in_threads(4), 4, told.append)}
     assert {arm: one.failure for arm, one in results.items()} == {
         "fails": "command_failed",
         "lazy": "no_product",
         "slow": "time_budget",
+        "gone": "command_failed",
     }
     assert results["fails"].exit_code == 7
     assert results["slow"].seconds < 30
-    assert len(told) == 3
+    assert len(told) == 4
+    log = tmp_path / "gone" / TASK.id / "output.log"
+    assert "no-such-command cannot be started" in log.read_text()
     assert pending(jobs) == []
 
 
@@ -243,3 +247,34 @@ def test_any_company_and_policy_is_an_arm(tmp_path: Path) -> None:
     assert "--seed=5" in words
     resumed = command_of(arm_of("chatdev"), TASK, setting, tmp_path, tmp_path / "p")
     assert resumed[2:] == [f"--resume={tmp_path / 'p'}", "--base-url=http://localhost:1/v1"]
+
+
+def test_a_model_that_cannot_be_served_is_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    command = ["generate", "--out", str(tmp_path), "--model", "/no/model.gguf", "--limit", "1"]
+    assert main(command) == 2
+    said = capfd.readouterr().err
+    assert "Cannot read /no/model.gguf" in said
+    assert "cannot be served" in said
+
+
+def test_all_workers_of_a_machine_share_one_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = json.dumps({"name": "tiny", "url": "http://127.0.0.1:9/v1"})
+    code = f"import sys; print({told!r}, flush=True); sys.stdin.read()"
+    engines: list[Sequence[str]] = []
+    start = subprocess.Popen
+
+    def popen(command: Sequence[str], **options: Any) -> subprocess.Popen[str]:
+        if "camel.models.serve" in command:
+            engines.append(command)
+            command = [sys.executable, "-c", code]
+        return start(command, **options)
+
+    monkeypatch.setattr(subprocess, "Popen", popen)
+    arm = f'mine={sys.executable} -c "{WRITER}" {{model}}@{{base_url}} {{workspace}}'
+    command = ["generate", "--out", str(tmp_path), "--arm", arm, "--model", "tiny", "--workers", "3"]
+    assert main(command) == 0
+    assert [engine[-2:] for engine in engines] == [["tiny", "--slots=3"]]
+    made = {(home / one.product / "main.py").read_text() for home, one in result.read_all(tmp_path)}
+    assert made == {"tiny@http://127.0.0.1:9/v1"}
+    assert main(command) == 0  # all is done: no engine is started
+    assert len(engines) == 1
