@@ -61,7 +61,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=4)
     options = parser.parse_args()
     clock = Clock()
-    sandbox.run_program = clock.run_program  # type: ignore[assignment]
+    sandbox.run_program = clock.run_program
     scoring = Scoring(modes=("strict",), suite={}, seconds=10)
     with tempfile.TemporaryDirectory(prefix="scoring-") as scratch:
         for count in (options.products // 4, options.products):

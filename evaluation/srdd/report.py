@@ -16,6 +16,7 @@ from evaluation.table import render
 Cell = str | int | float | Estimate | None
 Arms = dict[str, list[Score]]
 
+_SRDD_TASKS = 1200
 COSTS = ("tokens", "calls", "seconds", "triggers", "retrievals")
 
 
@@ -81,7 +82,7 @@ def make_report(scores: Sequence[Score], baseline: str = "") -> Report:
     if any(score.checks for score in scores):
         mode, quantities = "behaviour", [REQUIREMENTS, WHOLE]
         tables += [_side_by_side(mode, quantities, arms), *_differences(mode, quantities, arms, baseline)]
-    return Report((*tables, _costs(arms), _failures(arms)), tuple(_notes(arms)))
+    return Report((*tables, _costs(arms), _failures(arms), _whole(arms)), tuple(_notes(arms)))
 
 
 def by_arm(scores: Sequence[Score]) -> Arms:
@@ -198,6 +199,18 @@ def _costs(arms: Arms) -> Table:
         (arm, len(some), *(mean_cost(some, name) for name in COSTS)) for arm, some in arms.items()
     ]
     return Table("cost of a task", ("arm", "tasks", *COSTS), tuple(rows))
+
+
+def _whole(arms: Arms) -> Table:
+    def at_this_cost(scores: Sequence[Score], name: str, unit: float) -> float | None:
+        mean = mean_cost(scores, name)
+        return None if mean is None else mean * _SRDD_TASKS / unit
+
+    rows: list[tuple[Cell, ...]] = [
+        (arm, at_this_cost(some, "tokens", 1e6), at_this_cost(some, "seconds", 3600)) for arm, some in arms.items()
+    ]
+    head = ("arm", "million tokens", "hours of runs, one after the other")
+    return Table(f"all {_SRDD_TASKS:,} tasks of SRDD at this cost", head, tuple(rows))
 
 
 def _failures(arms: Arms) -> Table:

@@ -94,6 +94,12 @@ def test_costs_are_means_over_the_products_with_a_journal() -> None:
     assert (costs["tokens"], costs["seconds"], costs["triggers"]) == (200, 5, 1)
 
 
+def test_what_all_of_srdd_would_cost_is_told() -> None:
+    whole = row(make_report(BASE), "all 1,200 tasks of SRDD at this cost", "chatdev")
+    assert whole["million tokens"] == pytest.approx(0.12)
+    assert whole["hours of runs, one after the other"] == pytest.approx(1)
+
+
 def test_the_interval_is_that_of_a_known_case() -> None:
     found = estimate([[1.0] * 50 + [0.0] * 50])
     assert found is not None
