@@ -38,27 +38,22 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import sandbox
-from benchmarks.measurement import Job, Row, engine_share, mean_score, measure, span
+from benchmarks.measurement import Job, Row, engine_share, mean_score, measure
 from benchmarks.table import conclusions, table
-from camel.messages import Message, Sampling
 from camel.models.model import Model, ModelUnusable
 from camel.models.open import open_model
-from chatdev.asking import Asker
-from chatdev.checkpoint import check
 from chatdev.company import PROJECT
-from chatdev.product import create_folder, safe_name
-from chatdev.reply import parse_reply
-from chatdev.run import COMPLETE, INCOMPLETE, INTERRUPTED, MODEL_UNUSABLE
+from chatdev.product import safe_name
+from chatdev.run import INTERRUPTED, MODEL_UNUSABLE
 from chatdev.settings import UNCERTAINTY_MODES, Settings
-from chatdev.workspace import Workspace
+from chatdev.single import answer_once
 from evaluation.behaviour import SHIPPED, NotMeasurable, SuiteError, load_suite
-from journal import Journal, JournalError, read
-from journal.events import FilesChanged, RunEnded, RunStarted
+from evaluation.cost import span
+from journal import JournalError, read
+from journal.events import RunEnded, RunStarted
 from journal.journal import FILE_NAME
 
 ORGANIZATION = "Benchmark"
-ONE_PROMPT = "{task}\nWrite the complete program in one file, main.py."
-_LONGEST_REPLY = 4096  # tokens; a reply that is longer is continued
 
 
 class CannotMeasure(Exception):
@@ -138,22 +133,7 @@ def _flags(settings: Settings, warehouse: Path) -> list[str]:
 
 def single(bench: Bench, job: Job, model: Model, load_seconds: float) -> Row:
     """Put `job` to the model as one plain prompt. Raises ModelUnusable."""
-    settings = bench.settings_of(job)
-    folder, stamp = create_folder(bench.out / "single", job.name, ORGANIZATION)
-    journal = Journal(folder / FILE_NAME)
-    try:
-        journal.append(RunStarted(job.name, ORGANIZATION, stamp, job.text, asdict(settings), model.name))
-        asker = Asker(model, journal, seed=settings.seed)
-        prompt = Message("user", ONE_PROMPT.format(task=job.text))
-        answer = asker.ask("Single", "User", [prompt], sampling=Sampling(max_tokens=_LONGEST_REPLY))
-        workspace = Workspace(folder, adopt=False)
-        change = workspace.apply(parse_reply(answer.text).files)
-        journal.append(FilesChanged("Single", change.diffs, change.refused))
-        verdict = check(folder, workspace.files(), (), journal, isolated=bench.isolated)
-        code = COMPLETE if verdict.works else INCOMPLETE
-        journal.append(RunEnded(code, verdict.to_json(), {"calls": asker.calls, **asdict(asker.usage)}))
-    finally:
-        journal.close()
+    folder, code = answer_once(bench.settings_of(job), bench.out / "single", model)
     return measure(job, "single", folder, code, load_seconds, isolated=bench.isolated)
 
 

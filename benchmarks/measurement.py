@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
 import sandbox
-from chatdev.completeness import syntax_errors, undefined_local_imports, unimplemented
 from chatdev.workspace import Workspace
-from evaluation.behaviour import Task, TaskResult, run_task
-from journal import read
-from journal.events import Answered, Executed
-from journal.journal import FILE_NAME
+from evaluation.behaviour import Task, run_task
+from evaluation.cost import cost
+from evaluation.srdd.strict import ended_well, is_complete
 
 
 @dataclass(frozen=True)
@@ -64,46 +60,31 @@ def measure(
     job: Job, arm: str, folder: Path, exit_code: int, load_seconds: float | None, *, isolated: bool
 ) -> Row:
     """The row of the product in `folder`. Raises JournalError where it holds no journal."""
-    events = read(folder / FILE_NAME)
-    answers = [event for event in events if isinstance(event, Answered)]
-    began, ended = span(folder)
+    spent = cost(folder)
     files = Workspace(folder).files()
     checked = run_task(job.behaviour, folder, isolated=isolated) if job.behaviour else None
     runs = sandbox.run_program(folder, isolated=isolated).status
-    if job.behaviour and checked and _ended_well(job.behaviour, checked):
+    if job.behaviour and checked and ended_well(job.behaviour, checked):
         runs = "runs"  # without its arguments a good program may well end with an error
     return Row(
         task=job.name,
         arm=arm,
         exit_code=exit_code,
         runs=runs,
-        complete=not (*syntax_errors(files), *undefined_local_imports(files), *unimplemented(files)),
+        complete=is_complete(files),
         files=len(files),
-        calls=len(answers),
-        prompt_tokens=sum(answer.usage["prompt_tokens"] for answer in answers),
-        cached_tokens=sum(answer.usage["cached_tokens"] for answer in answers),
-        completion_tokens=sum(answer.usage["completion_tokens"] for answer in answers),
+        calls=spent.calls,
+        prompt_tokens=spent.prompt_tokens,
+        cached_tokens=spent.cached_tokens,
+        completion_tokens=spent.completion_tokens,
         load_seconds=load_seconds,
-        seconds=(ended - began).total_seconds(),
-        engine_seconds=sum(answer.seconds for answer in answers),
-        sandbox_seconds=sum(event.seconds for event in events if isinstance(event, Executed)),
+        seconds=spent.seconds,
+        engine_seconds=spent.engine_seconds,
+        sandbox_seconds=spent.sandbox_seconds,
         passed=checked.passed if checked else None,
         checks=len(checked.results) if checked else None,
         folder=str(folder),
     )
-
-
-def _ended_well(task: Task, result: TaskResult) -> bool:
-    """Whether a check was passed in which the program had to end with exit code 0."""
-    pairs = zip(task.checks, result.results, strict=True)
-    return any(checked.passed and any(step.exit == 0 for step in check.steps) for check, checked in pairs)
-
-
-def span(folder: Path) -> tuple[datetime, datetime]:
-    """When the journal's first and last events were written."""
-    lines = (folder / FILE_NAME).read_bytes().split(b"\n")[:-1]
-    first, last = (datetime.fromisoformat(json.loads(line)["time"]) for line in (lines[0], lines[-1]))
-    return first, last
 
 
 def engine_share(rows: Sequence[Row]) -> float | None:

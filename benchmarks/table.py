@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from benchmarks.measurement import Row, engine_share, mean_score
+from evaluation.table import render
 
 _HEAD = (
     "task", "arm", "exit", "runs", "complete", "files", "calls", "prompt", "cached", "completion", "tokens",
     "load s", "seconds", "sandbox s", "engine", "checks",
 )  # fmt: skip
-_TEXT_COLUMNS = 2
 
 
 def table(rows: Sequence[Row], *, markdown: bool) -> str:
@@ -18,7 +18,7 @@ def table(rows: Sequence[Row], *, markdown: bool) -> str:
     tasks = list(dict.fromkeys(row.task for row in rows))
     lines = [_cells(row) for row in sorted(rows, key=lambda row: tasks.index(row.task))]
     closing = [line for arm in _arms(rows) for line in (_total(arm), _mean(arm))]
-    return (_markdown if markdown else _plain)(lines, closing)
+    return render(_HEAD, lines, closing, text_columns=2, markdown=markdown)
 
 
 def conclusions(rows: Sequence[Row]) -> list[str]:
@@ -114,23 +114,3 @@ def _times(rows: Sequence[Row]) -> tuple[list[float], ...]:
 
 def _percent(share: float | None) -> str:
     return "-" if share is None else f"{share:.1%}"
-
-
-def _plain(lines: list[list[str]], closing: list[list[str]]) -> str:
-    widths = [max(map(len, column)) for column in zip(_HEAD, *lines, *closing, strict=True)]
-    rule = ["-" * width for width in widths]
-    shown = [_HEAD, rule, *lines, rule, *closing]
-    return "\n".join("  ".join(_aligned(line, widths)).rstrip() for line in shown)
-
-
-def _aligned(line: Sequence[str], widths: list[int]) -> list[str]:
-    return [
-        cell.ljust(width) if column < _TEXT_COLUMNS else cell.rjust(width)
-        for column, (cell, width) in enumerate(zip(line, widths, strict=True))
-    ]
-
-
-def _markdown(lines: list[list[str]], closing: list[list[str]]) -> str:
-    rule = ["---" if column < _TEXT_COLUMNS else "---:" for column in range(len(_HEAD))]
-    bold = [[f"**{cell}**" if cell else "" for cell in line] for line in closing]
-    return "\n".join(f"| {' | '.join(line)} |" for line in [_HEAD, rule, *lines, *bold])

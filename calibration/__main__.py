@@ -16,6 +16,7 @@ from calibration.labels import Group, Response, read_runs
 from calibration.quantiles import METHODS
 from calibration.reliability_plot import write_plot
 from calibration.separation import aurc, auroc, auroc_interval, kolmogorov_smirnov, prr, reliability
+from calibration.shipped import FOLDER, ship, shipped
 from calibration.snapshot import Snapshot, from_json, to_json
 from calibration.store import Store, open_store
 from calibration.thresholds import default_store
@@ -41,17 +42,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _fit(options: Options) -> None:
-    past = read_runs(options.warehouses, observed_only=options.observed_only)
+    responses = _read(options.warehouses, observed_only=options.observed_only)
+    with open_store(options.store or default_store(options.warehouses[0]), create=True) as store:
+        _print_snapshot(store.learn(responses, options.method, options.alpha), store.path)
+
+
+def _ship(options: Options) -> None:
+    responses = _read(options.warehouses, observed_only=True)
+    _print_snapshot(ship(responses, options.method, options.alpha, options.folder), options.folder)
+
+
+def _read(warehouses: Sequence[Path], *, observed_only: bool) -> list[Response]:
+    past = read_runs(warehouses, observed_only=observed_only)
     for folder, reason in past.skipped.items():
         print(f"skipped {folder}: {reason}", file=sys.stderr)
     print(f"{len(past.responses)} measured answers of {past.runs} runs; {len(past.skipped)} runs skipped")
-    with open_store(options.store or default_store(options.warehouses[0]), create=True) as store:
-        _print_snapshot(store.learn(past.responses, options.method, options.alpha), store)
+    return past.responses
 
 
 def _show(options: Options) -> None:
+    if options.shipped:
+        if (snapshot := shipped()) is None:
+            raise CalibrationError("No thresholds are shipped with this version.")
+        _print_snapshot(snapshot, FOLDER)
+        return
     with open_store(options.store) as store:
-        _print_snapshot(_snapshot(store, options), store)
+        _print_snapshot(_snapshot(store, options), store.path)
 
 
 def _check(options: Options) -> None:
@@ -124,7 +140,7 @@ def _export(options: Options) -> None:
 def _import(options: Options) -> None:
     snapshot = from_json(options.file.read_bytes(), str(options.file))
     with open_store(options.store, create=True) as store:
-        _print_snapshot(store.add(snapshot), store)
+        _print_snapshot(store.add(snapshot), store.path)
 
 
 def _snapshot(store: Store, options: Options) -> Snapshot:
@@ -141,9 +157,9 @@ def _groups(history: Iterable[Response]) -> dict[Group, list[Response]]:
     return dict(sorted(groups.items()))
 
 
-def _print_snapshot(snapshot: Snapshot, store: Store) -> None:
+def _print_snapshot(snapshot: Snapshot, place: Path) -> None:
     print(
-        f"Snapshot #{snapshot.number} of {store.path}, learnt {snapshot.created_at} ({snapshot.method}, alpha "
+        f"Snapshot #{snapshot.number} of {place}, learnt {snapshot.created_at} ({snapshot.method}, alpha "
         f"{snapshot.alpha:g}). One correct answer of each task counts; {MINIMUM} make a threshold."
     )
     rows: Rows = [
@@ -181,15 +197,26 @@ def _parser() -> argparse.ArgumentParser:
         return added
 
     fit = command("fit", _fit, "learn thresholds from the runs in a WareHouse", store=None)
-    fit.add_argument("warehouses", nargs="+", type=Path, metavar="WAREHOUSE", help="a folder of product folders")
-    fit.add_argument(
-        "--method", choices=METHODS, default="conformal", help="of the quantile (default: %(default)s)"
-    )
-    fit.add_argument(
-        "--alpha", type=float, default=0.1, help="share of correct answers that may trigger (default: %(default)s)"
-    )
+    about = "for maintainers: add observed runs to the history shipped with the project, and learn from all of it"
+    renew = commands.add_parser("ship", help=about, description=about)
+    renew.add_argument("--folder", type=Path, default=FOLDER, help="default: %(default)s")
+    renew.set_defaults(run=_ship)
+    for learning in (fit, renew):
+        learning.add_argument(
+            "warehouses", nargs="+", type=Path, metavar="WAREHOUSE", help="a folder of product folders"
+        )
+        learning.add_argument(
+            "--method", choices=METHODS, default="conformal", help="of the quantile (default: %(default)s)"
+        )
+        learning.add_argument(
+            "--alpha",
+            type=float,
+            default=0.1,
+            help="share of correct answers that may trigger (default: %(default)s)",
+        )
     fit.add_argument("--observed-only", action="store_true", help="leave out runs not made with --uq observe")
     show = command("show", _show, "the thresholds, and which subtasks lack how many answers")
+    show.add_argument("--shipped", action="store_true", help="those that come with the project")
     check = command("check", _check, "does u tell wrong answers from right ones?")
     check.add_argument("--plot", type=Path, metavar="PNG", help="also draw a reliability plot")
     command("drift", _drift, "have recent scores moved?")

@@ -18,7 +18,7 @@ def write_plot(bins: Mapping[Group, Sequence[Bin]], path: Path) -> None:
     try:
         figure = import_module("matplotlib.figure").Figure(figsize=(4, 3.5 * len(bins)), layout="constrained")
     except ImportError as error:
-        raise CalibrationError("A plot needs matplotlib: pip install -r requirements-plot.txt") from error
+        raise CalibrationError("A plot needs matplotlib: pip install -r requirements-evaluation.txt") from error
     for panel, (group, points) in zip(figure.subplots(len(bins), squeeze=False)[:, 0], bins.items(), strict=True):
         panel.plot([0, 1], [0, 1], color="grey", linewidth=0.8, linestyle="--")
         panel.plot([point.probability for point in points], [point.correct for point in points], marker="o")

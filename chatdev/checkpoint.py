@@ -13,14 +13,14 @@ from typing import Any
 
 import sandbox
 from chatdev.acceptance import TRACEBACK, AcceptanceRun, RunResult, execute_session, judge
-from chatdev.completeness import (
+from journal import Journal
+from journal.events import Executed, digest
+from sandbox.completeness import (
     Finding,
     syntax_errors,
     undefined_local_imports,
     unimplemented,
 )
-from journal import Journal
-from journal.events import Executed, digest
 from uq.agreement import Behaviour
 
 _SHOWN_DIFFERENCES = 3

@@ -119,29 +119,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     try:
         if options.resume:
-            return resume(options.resume, allow_unsandboxed=options.allow_unsandboxed)
-        settings = Settings(
-            task=options.task,
-            name=options.name,
-            organization=options.org,
-            config=options.config,
-            model=_absolute(options.model),
-            base_url=options.base_url,
-            quantize=options.quantize,
-            path=str(Path(options.path).absolute()) if options.path else "",
-            uq=options.uq,
-            store=_store(options.store, options.warehouse),
-            seed=options.seed,
-            budget=options.budget,
-            allow_unsandboxed=options.allow_unsandboxed,
-        )
-        return start(settings, options.warehouse)
+            return resume(options.resume, allow_unsandboxed=options.allow_unsandboxed, base_url=options.base_url)
+        return start(settings_of(options), options.warehouse)
     except BadArguments as error:
         return _refuse(error, BAD_ARGUMENTS)
     except ModelUnusable as error:
         return _refuse(error, MODEL_UNUSABLE)
     except KeyboardInterrupt:
         return _refuse("interrupted before the run began", INTERRUPTED)
+
+
+def settings_of(options: argparse.Namespace) -> Settings:
+    """What the options of a new run say."""
+    return Settings(
+        task=options.task,
+        name=options.name,
+        organization=options.org,
+        config=options.config,
+        model=_absolute(options.model),
+        base_url=options.base_url,
+        quantize=options.quantize,
+        path=str(Path(options.path).absolute()) if options.path else "",
+        uq=options.uq,
+        store=_store(options.store, options.warehouse),
+        seed=options.seed,
+        budget=options.budget,
+        allow_unsandboxed=options.allow_unsandboxed,
+    )
 
 
 def _text(argument: str) -> str:

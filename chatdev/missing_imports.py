@@ -6,8 +6,8 @@ import ast
 import builtins
 import sys
 
-from chatdev.completeness import python_tree
 from chatdev.patching import first_statement, source_lines
+from sandbox.completeness import python_tree
 
 # Importing them does something, and `this` is meant as `self`.
 _ACTING = frozenset(["this", "antigravity"])

@@ -6,7 +6,7 @@ import ast
 import textwrap
 from collections.abc import Collection, Sequence
 
-from chatdev.completeness import definitions, python_tree
+from sandbox.completeness import definitions, python_tree
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef

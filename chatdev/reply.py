@@ -19,8 +19,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from chatdev.completeness import definitions, python_tree
 from chatdev.workspace import normal_path, refusal
+from sandbox.completeness import definitions, python_tree
 
 
 @dataclass(frozen=True)

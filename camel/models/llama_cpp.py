@@ -21,7 +21,7 @@ class LlamaCppModel:
 
     `window` tokens are shared by `slots` conversations that can run, or be remembered, at once; a model
     trained for less gets less. Log-probs are raw: taken before temperature. Speculative decoding stays
-    off: llama.cpp reports wrong ones with it.
+    off: llama.cpp reports wrong ones with it. Others may talk to the server at `url` as well.
 
     Raises ModelUnusable when the file cannot be served.
     """
@@ -44,6 +44,8 @@ class LlamaCppModel:
         parameters.verbosity = 0
         if threads := allotted_cpus():
             parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = threads
+        # For clients of the server that do not ask for it themselves.
+        parameters.sampling.samplers = ";".join(SAMPLING_OPTIONS["samplers"])
         try:
             self._server = xllamacpp.Server(parameters)
         except RuntimeError as error:
@@ -52,8 +54,9 @@ class LlamaCppModel:
                 "It may be damaged, unknown to this version of llama.cpp, or too big for the memory.",
             ) from error
         address = self._server.listening_address
+        self.url = f"{address}/v1"
         endpoint = Endpoint(
-            f"{address}/v1",
+            self.url,
             _served_window(address),
             "raw",
             SAMPLING_OPTIONS,
@@ -62,7 +65,6 @@ class LlamaCppModel:
         )
         self._client = OpenAIModel(name or path.stem, endpoint)
         self.name = self._client.name
-        self.url = self._client.url
         self.window = self._client.window
 
     def answer(self, messages: Sequence[Message], sampling: Sampling) -> list[Answer]:

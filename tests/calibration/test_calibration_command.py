@@ -242,7 +242,7 @@ def test_a_reliability_plot_is_a_png_or_says_what_it_needs(
         missing.setitem(sys.modules, "matplotlib", None)
         missing.setitem(sys.modules, "matplotlib.figure", None)
         assert calibrate(command) == 2
-    assert "A plot needs matplotlib: pip install -r requirements-plot.txt" in capsys.readouterr().err
+    assert "A plot needs matplotlib: pip install -r requirements-evaluation.txt" in capsys.readouterr().err
     assert calibrate(command) == 0
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
 
@@ -308,3 +308,27 @@ def test_bad_arguments_end_with_two_and_a_sentence(
     assert calibrate(arguments) == 2
     assert complaint in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+def test_without_a_store_the_shipped_thresholds_count_and_a_resumed_run_keeps_them(
+    play: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in range(1, 61):
+        play(number / 1000, "observe")
+    play(0.9)  # a run that acted is not learnt from
+    monkeypatch.setattr("calibration.shipped.FOLDER", tmp_path / "shipped")
+    monkeypatch.setattr("calibration.__main__.FOLDER", tmp_path / "shipped")
+    assert calibrate(["ship", str(tmp_path / "WareHouse"), "--folder", str(tmp_path / "shipped")]) == 0
+    assert calibrate(["show", "--shipped"]) == 0
+    printed = capsys.readouterr().out
+    assert "60 measured answers of 60 runs; 1 runs skipped" in printed
+    assert printed.count("Snapshot #0") == 2
+
+    journal = play(0.056)
+    assert started(journal).thresholds_snapshot == 0
+    assert measured(journal).action == "trigger"
+    assert measured(journal).threshold["source"] == "calibrated #0"
+    lines = journal.read_text().splitlines(keepends=True)
+    journal.write_text("".join(lines[:2]))  # killed before the first answer
+    run(["--resume", str(journal.parent), "--allow-unsandboxed"])
+    assert measured(journal).threshold["source"] == "calibrated #0"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import signal
@@ -119,3 +120,16 @@ except KeyboardInterrupt:
     process.send_signal(signal.SIGINT)
     assert process.stdout.read() == "interrupted\n"
     assert process.wait(timeout=15) == 0
+
+
+@pytest.mark.model
+def test_as_a_server_of_its_own_it_gives_raw_log_probs_to_several() -> None:
+    command = [sys.executable, "-m", "camel.models.serve", SMALL, "--slots=2"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        told = json.loads(server.stdout.readline())
+        clients = [open_model(f"openai:{told['name']}", base_url=told["url"]) for _ in range(2)]
+        for client in clients:
+            answer = client.answer(HI, Sampling(max_tokens=4, seed=1))[0]
+            assert answer.text and answer.logprob_kind == "raw"
+            client.close()

@@ -8,9 +8,9 @@ import pytest
 
 from chatdev.acceptance import RunResult, parse_session
 from chatdev.checkpoint import Verdict, check
-from chatdev.completeness import Finding
 from journal import Journal, read
 from journal.events import Executed, RunStarted
+from sandbox.completeness import Finding
 
 WORKS = "import sys\nprint(sum(map(int, sys.argv[1:])))\n"
 SESSION = parse_session("$ python main.py 2 3\n5\n$ python main.py x\nerror")

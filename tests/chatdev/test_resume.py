@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+import chatdev.run
 import sandbox
 from camel.models.scripted import Reply
 from chatdev.cli import main
@@ -352,6 +353,22 @@ def test_a_resumed_run_keeps_the_order_of_the_whole_journal(finished: Path, tmp_
     kinds = [json.loads(line)["type"] for line in (folder / "journal.jsonl").read_text().splitlines()]
     assert kinds.index("Resumed") == 10
     assert kinds.count("RunStarted") == kinds.count("RunEnded") == 1
+
+
+def test_a_resumed_run_asks_the_server_where_it_stands_now(
+    finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str | None] = []
+    usual = chatdev.run.open_model
+
+    def open_model(specification: str, *, base_url: str | None = None) -> Any:
+        asked.append(base_url)
+        return usual(specification)
+
+    monkeypatch.setattr(chatdev.run, "open_model", open_model)
+    folder = cut_copy(finished, tmp_path / "moved", 10, later_files=True)
+    assert main(["--resume", str(folder), "--base-url", "http://127.0.0.1:9/v1"]) == 0
+    assert asked == ["http://127.0.0.1:9/v1"]
 
 
 def events_before(folder: Path, kind: type[Event]) -> int:

@@ -134,7 +134,7 @@ def test_models_that_are_not_there_say_what_to_install(monkeypatch: pytest.Monke
     monkeypatch.setattr("uq.entailment.find_spec", lambda name: None)
     found = open_embedder().embed(["a", "b"])
     assert isinstance(found, Unavailable)
-    assert (found.reason, "requirements-embedding.txt" in found.detail) == ("no_embedding_model", True)
+    assert (found.reason, "requirements-evaluation.txt" in found.detail) == ("no_embedding_model", True)
     nli = open_nli()
     assert isinstance(nli, Unavailable)
     assert nli.reason == "no_nli_model"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chatdev.completeness import (
+from sandbox.completeness import (
     Finding,
     syntax_errors,
     undefined_local_imports,

@@ -1,0 +1,142 @@
+"""Scoring folders: what counts, what is kept, what is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sandbox
+from evaluation.behaviour import load_suite
+from evaluation.srdd import EvaluationError, result, scoring
+from evaluation.srdd.__main__ import main
+from evaluation.srdd.consistency import Consistency, shuffled
+from evaluation.srdd.result import Result
+from evaluation.srdd.scoring import Measures, Score
+
+Make = Callable[..., Path]
+
+pytestmark = pytest.mark.skipif(sandbox.available() is not None, reason="the sandbox cannot start here")
+
+GOOD = {"main.py": "print(1)\n", "requirements.txt": "none\n"}
+STUB = {"main.py": "def add(): pass\nprint(1)\n"}
+
+
+class CountingEmbedder:
+    """A text's vector says how often it has an `a` and a `b`."""
+
+    name = "letters"
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def embed(self, text: str) -> Sequence[float]:
+        self.texts.append(text)
+        return [float(text.count("a")), float(text.count("b"))]
+
+
+def scored(folder: Path, tmp_path: Path, consistency: Consistency | None = None, **changes: Any) -> list[Score]:
+    items, _ = scoring.items_in(folder)
+    settings = {"modes": ("strict", "official", "behaviour"), "suite": {}, "seconds": 1, **changes}
+    path = tmp_path / "scores.jsonl"
+    found = list(scoring.score_all(items, scoring.Scoring(**settings), consistency, workers=4, path=path))
+    assert sorted(scoring.read_scores(path), key=lambda score: score.task) == found
+    return found
+
+
+def test_a_warehouse_of_the_original_is_scored_in_both_ways(product: Make, tmp_path: Path) -> None:
+    folder = product(GOOD, name="1_good").parent
+    product(STUB, name="2_stub")
+    product({"main.py": "def (:\n"}, name="3_broken")
+    product({"main.py": "print('compass')\n"}, name="4_compass")
+    found = scored(folder, tmp_path)
+    assert [score.arm for score in found] == ["warehouse"] * 4
+    assert [score.failure for score in found] == ["", "incomplete", "syntax", ""]
+    assert [score.strict for score in found] == [Measures(1, 1), Measures(0, 1), Measures(0, 0), Measures(1, 1)]
+    assert [score.official for score in found] == [Measures(1, 1), Measures(0, 1), Measures(1, 1), Measures(0, 1)]
+
+
+def test_a_failed_task_and_a_heap_of_files_count_as_nothing(product: Make, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    big = product(GOOD, name="big")
+    with (big / "data.bin").open("wb") as file:
+        file.truncate(50_000_000)
+    for task, failure, folder in (("a", "time_budget", ""), ("b", "", str(big))):
+        home = out / "mine" / task
+        home.mkdir(parents=True)
+        result.write(Result("mine", task, "Data", "Add.", failure, None, folder, 9.0, {}), home)
+    first, second = scored(out, tmp_path)
+    assert (first.failure, second.failure) == ("time_budget", "too_large")
+    assert first.strict == second.strict == first.official == Measures(0, 0, 0)
+    assert first.cost == {"seconds": 9.0}
+
+
+def test_consistency_compares_code_with_its_task_and_with_another(product: Make, tmp_path: Path) -> None:
+    folder = product({"main.py": "a = 0  # b\n"}, name="one", task="a").parent
+    product({"main.py": "b = 0  # a\n", "notes.txt": "a"}, name="two", task="b")
+    texts = {"one": "a", "two": "b"}
+    one, two = scored(folder, tmp_path, Consistency(CountingEmbedder(), shuffled(texts, 1)))
+    assert one.strict == Measures(1, 1, 1, 0)
+    assert two.strict == Measures(1, 1, 1, 0)
+    assert one.embedder == "letters"
+    # The official rule compares with the first text file, and dies without one.
+    assert one.official == Measures(1, 1, 0, None)
+    # Its listing has two a, one of them in the file's name, and a b.
+    assert two.official == Measures(1, 1, *[pytest.approx(2 / 5**0.5)] * 2)
+
+
+def test_requirements_met_are_checks_passed_of_the_task_s_suite(product: Make, tmp_path: Path) -> None:
+    suite = tmp_path / "suite.json"
+    checks = [
+        {"title": "prints", "steps": [{"args": ["1"], "stdout": ["1"]}]},
+        {"title": "refuses", "steps": [{"args": ["x"], "exit": "nonzero"}]},
+    ]
+    suite.write_text(json.dumps([{"name": "echo", "task": "Echo a number.", "checks": checks}]))
+    tasks = {task.task: task for task in load_suite(suite)}
+    # Without arguments it dies; called as the task says it works.
+    program = {"main.py": "import sys\nprint(sys.argv[1])\n"}
+    folder = product(program, name="echo", task="Echo a number.").parent
+    product(program, name="other", task="Something else.")
+    echo, other = scored(folder, tmp_path, suite=tasks)
+    assert (echo.passed, echo.checks, echo.failure) == (1, 2, "")
+    assert (other.passed, other.checks, other.failure) == (None, None, "crash")
+
+
+def test_what_was_scored_is_not_scored_again_unless_it_changed(product: Make, tmp_path: Path) -> None:
+    folder = product(GOOD, name="one").parent
+    changed = product(GOOD, name="two")
+    embedder = CountingEmbedder()
+    scored(folder, tmp_path, Consistency(embedder, {}), modes=("strict",))
+    assert len(embedder.texts) == 4
+    with (tmp_path / "scores.jsonl").open("a") as file:
+        file.write('{"digest": "half a li')
+    (changed / "main.py").write_text("print(1000)\n")
+    scored(folder, tmp_path, Consistency(embedder, {}), modes=("strict",))
+    assert len(embedder.texts) == 6
+
+
+def test_a_folder_without_products_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "pictures").mkdir()
+    assert main(["score", str(tmp_path), "--embedder", "none"]) == 2
+    assert "holds no products" in capsys.readouterr().err
+    assert not (tmp_path / "scores.jsonl").exists()
+
+
+def test_two_scorings_of_one_folder_are_refused(product: Make, capsys: pytest.CaptureFixture[str]) -> None:
+    from evaluation.srdd.alone import alone
+
+    folder = product(GOOD).parent
+    with alone(folder / scoring.FILE_NAME):
+        assert main(["score", str(folder), "--embedder", "none"]) == 2
+    assert "Another evaluation is at work" in capsys.readouterr().err
+
+
+def test_scores_that_are_none_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "scores.jsonl").write_text('{"arm": 1}\n')
+    with pytest.raises(EvaluationError, match="does not hold scores"):
+        scoring.read_scores(tmp_path / "scores.jsonl")
+    with pytest.raises(EvaluationError, match="evaluation.srdd score"):
+        scoring.read_scores(tmp_path / "missing.jsonl")
