@@ -7,12 +7,14 @@ from dataclasses import dataclass
 DEFAULT_MODEL = "qwen2.5-coder-1.5b"
 DEFAULT_TASK = "Develop a basic Gomoku game."
 UNCERTAINTY_MODES = ("on", "observe", "off")
+RETRIEVAL_OFF = "off"
 
 
 @dataclass(frozen=True)
 class Settings:
     """`uq` is `on` (the gate measures and acts), `observe` (it only measures) or `off`. `store` is the file of
-    learnt thresholds, empty where there is none."""
+    learnt thresholds, empty where there is none. `retrieval` is `off` or a source of `retrieval.open_retriever`,
+    `docs` are folders of documentation."""
 
     task: str = DEFAULT_TASK
     name: str = "Gomoku"
@@ -23,5 +25,7 @@ class Settings:
     path: str = ""
     uq: str = "on"
     store: str = ""
+    retrieval: str = "auto"
+    docs: tuple[str, ...] = ()
     seed: int = 1
     allow_unsandboxed: bool = False

@@ -15,20 +15,26 @@ from journal.events import Gated, Measured, Remedied
 from uq.decision import Decision
 from uq.gate import GateOutcome, GateRecord, UncertaintyGate
 from uq.gate import Remedied as RemedyTried
-from uq.policy import policy_from
+from uq.policy import Policy, policy_from
+from uq.remedies import Library, Retrieve
 from uq.scores import to_json
 
 
 def uncertainty_hook(
-    settings: Mapping[str, Any], mode: str, journal: Journal, snapshot: Snapshot | None = None
+    settings: Mapping[str, Any],
+    mode: str,
+    journal: Journal,
+    snapshot: Snapshot | None = None,
+    library: Library | None = None,
 ) -> Hook:
     """The gate that `settings` (an UncertaintyConfig.json) describes, in `mode` `act` or `observe`.
 
-    Thresholds that `settings` does not set are those of `snapshot`.
+    Thresholds that `settings` does not set are those of `snapshot`; the remedy `retrieve` looks things up in
+    `library` and is left out where there is none.
 
     Raises uq.policy.PolicyError naming the key at fault.
     """
-    policy = policy_from({**settings, "mode": mode})
+    policy = _with_library(policy_from({**settings, "mode": mode}), library)
     if snapshot:
         policy = replace(policy, thresholds=StoreThresholds(snapshot, by_hand=policy.thresholds))
 
@@ -37,6 +43,17 @@ def uncertainty_hook(
         return gate(handoff)
 
     return hook
+
+
+def _with_library(policy: Policy, library: Library | None) -> Policy:
+    wanted = (remedy for remedy in policy.remedies if library or not isinstance(remedy, Retrieve))
+    return replace(
+        policy,
+        remedies=tuple(
+            replace(remedy, library=library) if library and isinstance(remedy, Retrieve) else remedy
+            for remedy in wanted
+        ),
+    )
 
 
 def _event(subtask: str, record: GateRecord) -> Event:

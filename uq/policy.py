@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar, get_args
 
-from uq.remedies import Remedy, Reprompt
+from uq.remedies import Remedy, Reprompt, Retrieve
 from uq.threshold import FixedThresholds, Thresholds
 from uq.token_selection import CONTENT, SELECTIONS
 from uq.token_uncertainty import NAME, Signal, token_uncertainty
@@ -16,7 +16,7 @@ Mode = Literal["act", "observe"]
 OnUnavailable = Literal["proceed", "stop"]
 
 SIGNALS: Mapping[str, Signal] = {NAME: token_uncertainty}
-REMEDIES: Mapping[str, Remedy] = {"reprompt": Reprompt()}
+REMEDIES: Mapping[str, Remedy] = {"retrieve": Retrieve(), "reprompt": Reprompt()}
 
 T = TypeVar("T")
 
@@ -36,7 +36,7 @@ class Policy:
 
     In mode `observe` all is measured and nothing done. `selections` names the token selection by
     subtask, `content-v1` for the rest. On a trigger the `remedies` are tried in order, the last one
-    again and again, at most `cap` in all for each answer. `on_unavailable` says what an answer that
+    again and again, at most `cap` questions in all for each answer. `on_unavailable` says what an answer that
     cannot be measured does to the run.
     """
 
