@@ -11,6 +11,7 @@ import json
 import shutil
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -71,7 +72,9 @@ class Documentation:
         return JsonlCorpus(self._place / _ENTRIES, show_progress=False, verbosity=0)
 
     def _build(self) -> None:
-        entries = list(self._entries())
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of escapes and old modules, in other people's code
+            entries = list(self._entries())
         index = indexed(document(title, text) for title, _, text in entries)
         self.cache.mkdir(parents=True, exist_ok=True)
         new = Path(tempfile.mkdtemp(dir=self.cache, prefix="docs-new-"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterator
 
@@ -9,6 +10,10 @@ import trafilatura
 from bs4 import BeautifulSoup, Comment
 
 from retrieval.records import Page, Unavailable
+
+# What they would warn of on a terminal is an outcome here.
+for _library in ("trafilatura", "htmldate", "bs4"):
+    logging.getLogger(_library).setLevel(logging.CRITICAL)
 
 PASSAGE_CHARACTERS = 1200
 _ESCAPED = re.compile(r"\\([\\`*_{}\[\]()#+.!|<>~-])")

@@ -73,9 +73,9 @@ class Retriever:
             self.heed(searcher.online, steps[-1].outcome)
             if isinstance(found, Unavailable):
                 continue
-            passages = fitted(self._passages(query, found, deadline, steps), self.budget)
+            hits, passages = found, fitted(self._passages(query, found, deadline, steps), self.budget)
             if passages:
-                source, hits = searcher.name, found
+                source = searcher.name
                 break
         outcome = FOUND if passages else steps[-1].outcome if steps else "off"
         seconds = round(time.monotonic() - began, 3)

@@ -14,7 +14,6 @@ from retrieval.deadline import Deadline
 from retrieval.records import Hit, Page, Unavailable
 
 MOST_HITS = 8
-DUCKDUCKGO = "https://html.duckduckgo.com/html/"
 
 Hits = tuple[Hit, ...]
 
@@ -46,12 +45,13 @@ class DuckDuckGo:
     """The HTML results of DuckDuckGo, without its advertisements."""
 
     web: Asking
+    url: str = "https://html.duckduckgo.com/html/"
     name: str = "duckduckgo"
     online: bool = True
 
     def search(self, query: str, deadline: Deadline) -> Hits | Unavailable:
         """At most MOST_HITS results."""
-        page = self.web.ask(DUCKDUCKGO, {"q": query, "kl": "wt-wt"}, deadline)
+        page = self.web.ask(self.url, {"q": query, "kl": "wt-wt"}, deadline)
         if isinstance(page, Unavailable):
             return page
         soup = BeautifulSoup(page.text, "lxml")
@@ -112,7 +112,8 @@ class Ddgs:
         except TimeoutException as error:
             return Unavailable("timeout", str(error))
         except DDGSException as error:
-            return Unavailable("empty", f"{error} (the package does not say whether it was blocked)")
+            # Being blocked looks like "No results" here.
+            return Unavailable("empty" if "No results" in str(error) else "unreachable", str(error))
         hits = tuple(Hit(_line(row["title"]), row["href"], _line(row["body"])) for row in rows)
         return hits or Unavailable("empty", "DuckDuckGo knows nothing of it")
 

@@ -12,7 +12,6 @@ import inspect
 import re
 import sys
 import sysconfig
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import Distribution
 from pathlib import Path, PurePath
@@ -73,9 +72,7 @@ def _of_file(path: Path, relative: PurePath) -> Iterator[Symbol]:
         if path.stat().st_size > MOST_BYTES:
             return
         source = path.read_bytes()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of escapes and the like in other people's files
-            tree = ast.parse(source)
+        tree = ast.parse(source)
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return
     parts = relative.with_suffix("").parts

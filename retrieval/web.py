@@ -229,6 +229,8 @@ def _body(response: HTTPResponse, deadline: Deadline) -> bytes | Unavailable:
             return Unavailable("too-large", f"has more than {MOST_BYTES} bytes")
         if deadline.left == 0:
             raise TimeoutError
+    if response.length:
+        return Unavailable("unreachable", f"breaks off {response.length} bytes before its end")
     return bytes(data)
 
 

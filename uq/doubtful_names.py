@@ -12,8 +12,7 @@ from uq.evidence import Evidence
 _SPANS = 12
 _NAME = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _DEFINED = re.compile(
-    r"^\s*(?:async\s+)?(?:def|class)\s+(\w+)|^\s*(?:self\.)?(\w+)\s*(?::[^=\n]+)?=(?!=)|\bfor\s+(\w+)\s+in\b"
-    r"|^\s*(\w+\.\w+)\s*$",
+    r"^\s*(?:async\s+)?(?:def|class)\s+(\w+)|^\s*(?:self\.)?(\w+)\s*(?::[^=\n]+)?=(?!=)|\bfor\s+(\w+)\s+in\b",
     re.MULTILINE,
 )
 _PARAMETERS = re.compile(r"\bdef\s+\w+\s*\(([^)]*)\)")
@@ -38,7 +37,7 @@ def doubtful_names(evidence: Evidence, limit: int) -> list[str]:
     for span in doubtful_spans(evidence, _SPANS):
         if span.context not in code:
             continue
-        unsure = set(re.findall(r"\w+", span.text))
+        unsure = set(re.findall(r"\w+", span.text)) - own
         for match in _NAME.finditer(span.context):
             parts = match[0].split(".")
             if unsure.intersection(parts) and _documented(parts, own):
