@@ -16,9 +16,7 @@ from retrieval.records import Passage
 MOST_CHARACTERS = 6000
 _SOURCE_CHARACTERS = 200
 _FENCE = re.compile(r"\[\s*(/?)\s*(REFERENCE)", re.IGNORECASE)
-_TURN = re.compile(
-    r"<(?=[|｜]|<?/?(?:s|sys|info|think|(?:start|end)_of_turn)>)|\[(?=/?INST\])", re.IGNORECASE
-)
+_TURN = re.compile(r"<(?=[|｜]|<?/?(?:s|sys|info|think|(?:start|end)_of_turn)>)|\[(?=/?INST\])", re.IGNORECASE)
 # Blank to the eye although Unicode does not call them format characters.
 _BLANK = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
 

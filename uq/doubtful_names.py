@@ -17,16 +17,18 @@ _DEFINED = re.compile(
 )
 _PARAMETERS = re.compile(r"\bdef\s+\w+\s*\(([^)]*)\)")
 _ALIAS = re.compile(r"^\s*import\s+([\w.]+)\s+as\s+(\w+)", re.MULTILINE)
-_CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]+`", re.DOTALL)
+_STRING_OR_COMMENT = re.compile(r"([\"']).*?\1|#.*")
 # Known to every model, and found on every page.
 _COMMON = frozenset([*keyword.kwlist, *keyword.softkwlist, *dir(builtins), "self", "cls", "main", "args", "name"])
 
 
 def doubtful_names(evidence: Evidence, limit: int) -> list[str]:
-    """At most `limit` dotted names with a token of p < 0.5 in the code of an answer, the most doubtful first.
+    """At most `limit` names with a token of p < 0.5 in the code of an answer, the most doubtful first.
 
-    What is called comes before what is only mentioned. Names that the answer itself defines are left out:
-    nobody else can know them. `tk.Canvas` is `tkinter.Canvas` where the answer imports it so.
+    What is called comes before what is only mentioned, which counts where it has a dot. Names that the answer
+    itself defines are left out: nobody else can know them. `tk.Canvas` is `tkinter.Canvas` where the answer
+    imports it so.
     """
     code = "\n".join(_CODE.findall(evidence.text))
     own = {name for found in _DEFINED.findall(code) for name in found if name}
@@ -34,19 +36,20 @@ def doubtful_names(evidence: Evidence, limit: int) -> list[str]:
     aliases = {short: module for module, short in _ALIAS.findall(code)}
     called: dict[str, None] = {}
     mentioned: dict[str, None] = {}
+    written = set(_NAME.findall(code))
     for span in doubtful_spans(evidence, _SPANS):
-        if span.context not in code:
-            continue
         unsure = set(re.findall(r"\w+", span.text)) - own
-        for match in _NAME.finditer(span.context):
+        line = _STRING_OR_COMMENT.sub(" ", span.context)
+        for match in _NAME.finditer(line):
             parts = match[0].split(".")
-            if unsure.intersection(parts) and _documented(parts, own):
+            call = line[match.end() :].lstrip().startswith("(")
+            if match[0] not in written or not unsure.intersection(parts):
+                continue
+            if _documented(parts[-1], own) and (call or len(parts) > 1):
                 name = ".".join([aliases.get(parts[0], parts[0]), *parts[1:]]).removeprefix("self.")
-                call = span.context[match.end() :].lstrip().startswith("(")
                 (called if call else mentioned)[name] = None
     return list({**called, **mentioned})[:limit]
 
 
-def _documented(parts: list[str], own: set[str]) -> bool:
-    last = parts[-1]
-    return len(last) > 2 and last not in own and last not in _COMMON and not last.startswith("_")
+def _documented(name: str, own: set[str]) -> bool:
+    return len(name) > 2 and name not in own and name not in _COMMON and not name.startswith("_")

@@ -68,6 +68,15 @@ def test_a_module_goes_by_its_own_name() -> None:
     assert names == ["tkinter.Toplevel", "canvas.itemconfigure"]
 
 
+def test_words_of_strings_and_comments_are_no_names() -> None:
+    text = code('open("todo.json")', 'print("Enter the number (1)")', "# see the manual (page)", "x = other")
+    assert doubtful_names(answer(text, "json", "number", "manual", "other"), 4) == []
+
+
+def test_code_in_a_sentence_counts() -> None:
+    assert doubtful_names(answer("The call `json.loads(file)` should be load.", "loads"), 4) == ["json.loads"]
+
+
 def test_prose_has_no_names() -> None:
     assert doubtful_names(answer("The program will draw ovals on its canvas.", "draw", "ovals"), 4) == []
 
