@@ -6,6 +6,7 @@ or text. The index lies in a cache folder and is made anew when one of these cha
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import json
 import shutil
@@ -13,6 +14,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import Distribution, distributions
@@ -72,7 +74,7 @@ class Documentation:
         return JsonlCorpus(self._place / _ENTRIES, show_progress=False, verbosity=0)
 
     def _build(self) -> None:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), _no_collecting():
             warnings.simplefilter("ignore")  # of escapes and old modules, in other people's code
             entries = list(self._entries())
         index = indexed(document(title, text) for title, _, text in entries)
@@ -123,6 +125,18 @@ class Documentation:
             [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for _, path in self._files],
         ]
         return hashlib.sha256(json.dumps(what).encode()).hexdigest()
+
+
+@contextmanager
+def _no_collecting() -> Iterator[None]:
+    """Syntax trees are many objects without cycles: looking for these would take as long as all the rest."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _fingerprint_in(place: Path) -> str:

@@ -174,7 +174,7 @@ def _exchange(
     try:
         headers = {
             "User-Agent": USER_AGENT,
-            "Accept": "text/html, text/*;q=0.8",
+            "Accept": "text/html, text/*;q=0.8, application/json;q=0.5",
             "Accept-Encoding": "gzip, deflate",
             "Connection": "close",
         }
@@ -186,7 +186,9 @@ def _exchange(
         response = connection.getresponse()
         content_type = response.getheader("Content-Type", "text/html").lower()
         if response.status != 200:
-            return _Reply(url, response.status, "", response.getheader("Location", "").encode())
+            return _Reply(
+                url, response.status, "", response.getheader("Location", "").encode("latin-1", "replace")
+            )
         if not _TEXT.match(content_type):
             return Unavailable("type", f"is {content_type}, which is not text")
         body = _body(response, deadline)
