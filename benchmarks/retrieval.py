@@ -35,7 +35,7 @@ QUERIES = (
 def largest(count: int) -> tuple[str, ...]:
     """The names of the installed packages with the most Python files."""
     files = {item.name: sum(file.suffix == ".py" for file in item.files or ()) for item in distributions()}
-    return tuple(sorted(files, key=lambda name: -files[name])[:count])
+    return tuple(sorted(files.keys() - {"pip", "setuptools"}, key=lambda name: -files[name])[:count])
 
 
 def milliseconds(documentation: Documentation, query: str) -> tuple[float, float]:
