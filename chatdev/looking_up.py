@@ -38,7 +38,7 @@ class Library:
 
     def look_up(self, subtask: str, names: Sequence[str]) -> str | Unavailable:
         """What is known about the names that an answer of `subtask` was unsure of, fenced as data."""
-        return self.consult(query(subtask, names, self.environment), subtask)
+        return self.consult(query_for(subtask, names, self.environment), subtask)
 
     def consult(self, query: str, subtask: str = "") -> str | Unavailable:
         """What is found for `query`, fenced as data for a prompt. Raises OSError where the disk is full."""
@@ -63,10 +63,11 @@ class Library:
             self.retriever.heed(online.get(step["asked"], False), step["outcome"])
 
 
-def query(subtask: str, names: Sequence[str], environment: Environment) -> str:
+def query_for(subtask: str, names: Sequence[str], environment: Environment) -> str:
     """What to search for: the doubtful names, the error that is being corrected, the language and the task.
 
-    Of the error only its last line counts, and of that neither paths nor quoted values: they are the user's.
+    Errors are corrected in the subtasks of testing. Of one only its last line counts, and of that neither paths
+    nor quoted values: they are the user's.
     """
     error = _ERROR.findall(environment.test_reports)[-1:] if subtask.startswith("Test") else []
     words = dict.fromkeys(word.lower() for word in _WORD.findall(environment.task))

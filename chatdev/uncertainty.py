@@ -16,7 +16,7 @@ from uq.decision import Decision
 from uq.gate import GateOutcome, GateRecord, UncertaintyGate
 from uq.gate import Remedied as RemedyTried
 from uq.policy import Policy, policy_from
-from uq.remedies import Library, Retrieve
+from uq.remedies import Library, Remedy, Retrieve
 from uq.scores import to_json
 
 
@@ -46,14 +46,13 @@ def uncertainty_hook(
 
 
 def _with_library(policy: Policy, library: Library | None) -> Policy:
-    wanted = (remedy for remedy in policy.remedies if library or not isinstance(remedy, Retrieve))
-    return replace(
-        policy,
-        remedies=tuple(
-            replace(remedy, library=library) if library and isinstance(remedy, Retrieve) else remedy
-            for remedy in wanted
-        ),
-    )
+    remedies: list[Remedy] = []
+    for remedy in policy.remedies:
+        if not isinstance(remedy, Retrieve):
+            remedies.append(remedy)
+        elif library is not None:
+            remedies.append(replace(remedy, library=library))
+    return replace(policy, remedies=tuple(remedies))
 
 
 def _event(subtask: str, record: GateRecord) -> Event:

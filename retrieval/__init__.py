@@ -1,7 +1,8 @@
 """Looking things up on the web and in the documentation on this machine, for a prompt.
 
 Nothing here knows of agents or companies. What is found is data: it is never run, installed, used as a file's
-name or searched for.
+name or searched for. The libraries that read and rank are imported where they are used: that takes half a second,
+and most runs look nothing up.
 """
 
 from retrieval.cache import Cache, CacheMiss

@@ -17,23 +17,25 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.metadata import Distribution, distributions
+from importlib.metadata import Distribution, distributions, version
 from itertools import chain
 from pathlib import Path
-
-import bm25s
-from bm25s.utils.corpus import JsonlCorpus
+from typing import TYPE_CHECKING
 
 from retrieval.deadline import Deadline
 from retrieval.extraction import passages_of, text_of
 from retrieval.ranking import MOST_PASSAGES, best, document, indexed
-from retrieval.records import Hit, Page, Unavailable
+from retrieval.records import Hit, Page, Unavailable, storable
 from retrieval.symbols import packages, standard_library
+
+if TYPE_CHECKING:
+    import bm25s
+    from bm25s.utils.corpus import JsonlCorpus
 
 _VERSION = 1  # of what an index holds; another number makes old ones out of date
 _TYPES = {".html": "text/html", ".htm": "text/html", ".md": "", ".rst": "", ".txt": ""}
 _MOST_BYTES = 2_000_000
-_FINGERPRINT, _ENTRIES = "fingerprint.txt", "corpus.jsonl"
+_ENTRIES = "corpus.jsonl"
 
 
 @dataclass(frozen=True)
@@ -50,14 +52,14 @@ class Documentation:
     def search(self, query: str, deadline: Deadline) -> tuple[Hit, ...] | Unavailable:
         """The entries that fit `query` best; the first search after a change makes the index."""
         found = best(self._index, query, 2 * MOST_PASSAGES)
-        entries = (self._corpus[place] for place, _ in found)
-        hits = tuple(Hit(title, url, text, whole=True) for title, url, text in entries)
+        entries = ((*self._corpus[place], score) for place, score in found)
+        hits = tuple(Hit(title, url, text, score) for title, url, text, score in entries)
         return hits or Unavailable("empty", "the documentation on this machine has none of these words")
 
     @property
     def ready(self) -> bool:
         """Whether the index is there and up to date."""
-        return _fingerprint_in(self._place) == self._fingerprint
+        return self._place.is_dir()
 
     def __len__(self) -> int:
         """Number of entries; makes the index where it is not there."""
@@ -65,28 +67,33 @@ class Documentation:
 
     @cached_property
     def _index(self) -> bm25s.BM25:
+        import bm25s
+
         if not self.ready:
             self._build()
         return bm25s.BM25.load(self._place, mmap=True, show_progress=False, verbosity=0)
 
     @cached_property
     def _corpus(self) -> JsonlCorpus:
+        from bm25s.utils.corpus import JsonlCorpus
+
         return JsonlCorpus(self._place / _ENTRIES, show_progress=False, verbosity=0)
 
     def _build(self) -> None:
         with warnings.catch_warnings(), _no_collecting():
             warnings.simplefilter("ignore")  # of escapes and old modules, in other people's code
-            entries = list(self._entries())
+            entries = [tuple(map(storable, entry)) for entry in self._entries()]
         index = indexed(document(title, text) for title, _, text in entries)
         self.cache.mkdir(parents=True, exist_ok=True)
-        new = Path(tempfile.mkdtemp(dir=self.cache, prefix="docs-new-"))
-        index.save(new, corpus=entries, corpus_name=_ENTRIES, show_progress=False)
-        (new / _FINGERPRINT).write_text(self._fingerprint, encoding="utf-8")
-        if self._place.exists():
-            # Renamed first: whoever reads the old one goes on reading it.
-            old = self._place.rename(new.with_name(new.name.replace("new", "old")))
-            shutil.rmtree(old, ignore_errors=True)
-        new.rename(self._place)
+        with tempfile.TemporaryDirectory(dir=self.cache, ignore_cleanup_errors=True) as folder:
+            new = Path(folder) / "index"
+            index.save(new, corpus=entries, corpus_name=_ENTRIES, show_progress=False)
+            # Another process may have been faster, with the same index.
+            if not self.ready:
+                new.rename(self._place)
+        for old in self.cache.glob(f"{self._place.name.rpartition('-')[0]}-*"):
+            if old != self._place:
+                shutil.rmtree(old, ignore_errors=True)
 
     def _entries(self) -> Iterator[tuple[str, str, str]]:
         symbols = chain(standard_library(), packages(self._distributions))
@@ -112,19 +119,16 @@ class Documentation:
             if path.suffix.lower() in _TYPES and path.is_file() and path.stat().st_size <= _MOST_BYTES
         ]
 
-    @property
-    def _place(self) -> Path:
-        which = [sys.prefix, sorted(self.only or ()), *map(str, self.folders)]
-        return self.cache / f"docs-{hashlib.sha256(json.dumps(which).encode()).hexdigest()[:12]}"
-
     @cached_property
-    def _fingerprint(self) -> str:
-        what = [
-            [_VERSION, bm25s.__version__, sys.version],
+    def _place(self) -> Path:
+        """`docs-` for what it covers `-` the state that this is in: another state is another folder."""
+        what = [sys.prefix, sorted(self.only or ()), *map(str, self.folders)]
+        state = [
+            [_VERSION, version("bm25s"), sys.version],
             [(item.name, item.version) for item in self._distributions],
             [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for _, path in self._files],
         ]
-        return hashlib.sha256(json.dumps(what).encode()).hexdigest()
+        return self.cache / f"docs-{_digest(what)}-{_digest(state)}"
 
 
 @contextmanager
@@ -139,11 +143,8 @@ def _no_collecting() -> Iterator[None]:
             gc.enable()
 
 
-def _fingerprint_in(place: Path) -> str:
-    try:
-        return (place / _FINGERPRINT).read_text(encoding="utf-8")
-    except OSError:
-        return ""
+def _digest(value: object) -> str:
+    return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:12]
 
 
 def _of_document(folder: Path, path: Path) -> Iterator[tuple[str, str, str]]:

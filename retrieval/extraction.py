@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import logging
 import re
+import warnings
 from collections.abc import Iterator
-
-import trafilatura
-from bs4 import BeautifulSoup, Comment
 
 from retrieval.records import Page, Unavailable
 
 # What they would warn of on a terminal is an outcome here.
+warnings.filterwarnings("ignore", module=r"retrieval\.")
 for _library in ("trafilatura", "htmldate", "bs4"):
     logging.getLogger(_library).setLevel(logging.CRITICAL)
 
 PASSAGE_CHARACTERS = 1200
+_MOST_CODE_BLOCKS = 100  # nested by the thousand they would take minutes
 _ESCAPED = re.compile(r"\\([\\`*_{}\[\]()#+.!|<>~-])")
 _CODE = re.compile(r"(^```.*?^```[ \t]*$)", re.DOTALL | re.MULTILINE)
 _SURROUNDINGS = (
@@ -54,6 +54,8 @@ def _blocks(text: str) -> Iterator[str]:
 
 def _main_part(html: str) -> str:
     """What trafilatura takes for the matter of the page, without the backslashes that it puts into names."""
+    import trafilatura
+
     found = trafilatura.extract(
         html, output_format="markdown", include_comments=False, include_links=False, include_tables=True
     )
@@ -63,6 +65,8 @@ def _main_part(html: str) -> str:
 
 def _all_text(html: str) -> str:
     """The text of all that is shown, for pages in which trafilatura finds no matter."""
+    from bs4 import BeautifulSoup, Comment
+
     soup = BeautifulSoup(html, "lxml")
     for element in soup.select(_SURROUNDINGS):
         element.decompose()
@@ -70,6 +74,6 @@ def _all_text(html: str) -> str:
         element.decompose()
     for comment in soup.find_all(string=lambda text: isinstance(text, Comment)):
         comment.extract()
-    for code in soup.find_all("pre"):
+    for code in soup.find_all("pre", limit=_MOST_CODE_BLOCKS):
         code.replace_with(f"\n\n```\n{code.get_text().strip()}\n```\n\n")
     return re.sub(r"\n\s*\n+", "\n\n", soup.get_text("\n" if not soup.find("p") else ""))

@@ -7,10 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
-
-import bm25s
+from typing import TYPE_CHECKING
 
 from retrieval.records import Passage
+
+if TYPE_CHECKING:
+    import bm25s
 
 TITLE_WEIGHT = 3
 LENGTH_WEIGHT = 0.4  # BM25's b: a long docstring is less of a fault than a long page
@@ -50,6 +52,8 @@ def _names(text: str) -> list[str]:
 
 def indexed(documents: Iterable[list[str]]) -> bm25s.BM25:
     """The BM25 index of at least one document given in words."""
+    import bm25s
+
     index = bm25s.BM25(b=LENGTH_WEIGHT)
     index.index(list(documents), show_progress=False)
     return index

@@ -27,10 +27,16 @@ Reason = Literal[
     "not-installed",
     "breaker",  # it has failed before in this run and is not asked again
     "budget",  # the run has looked up all it may
+    "disk",  # the cache cannot be read or written
     "off",
 ]
 FOUND: Literal["found"] = "found"
 Outcome = Reason | Literal["found"]
+
+
+def storable(text: str) -> str:
+    """`text` without halves of characters, which pages, docstrings and file names may hold and no file takes."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 @dataclass(frozen=True)
@@ -43,12 +49,13 @@ class Unavailable:
 
 @dataclass(frozen=True)
 class Hit:
-    """One result of a search. `text` is the search engine's excerpt, or all there is where it is `whole`."""
+    """One result of a search. `text` is the search engine's excerpt; where there is a `score`, BM25's, it is the
+    whole matter and nothing is to be fetched."""
 
     title: str
     url: str
     text: str
-    whole: bool = False
+    score: float | None = None
 
 
 @dataclass(frozen=True)

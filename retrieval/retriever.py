@@ -58,8 +58,7 @@ class Retriever:
         return list(self.look_up(query).passages)
 
     def look_up(self, query: str) -> Retrieval:
-        """The passages and how they were come by. Raises CacheMiss in replay, and OSError where the cache
-        cannot be written."""
+        """The passages and how they were come by. Raises CacheMiss in replay."""
         began = time.monotonic()
         query = " ".join(query.split())[:QUERY_CHARACTERS]
         source = ""
@@ -67,13 +66,11 @@ class Retriever:
         passages: tuple[Passage, ...] = ()
         steps: list[Step] = []
         for searcher in self.searchers:
-            deadline = Deadline.after(self.seconds)
-            found = self._search(searcher, query, deadline)
-            steps.append(_step(searcher.name, found))
-            self.heed(searcher.online, steps[-1].outcome)
-            if isinstance(found, Unavailable):
-                continue
-            hits, passages = found, fitted(self._passages(query, found, deadline, steps), self.budget)
+            try:
+                found, passages = self._ask(searcher, query, steps)
+                hits = found or hits
+            except OSError as error:
+                steps.append(Step(searcher.name, "disk", str(error)))
             if passages:
                 source = searcher.name
                 break
@@ -85,6 +82,17 @@ class Retriever:
         """Let the breaker know what came of asking a searcher; a resumed run tells it of those in its past."""
         if online and outcome in _BREAKS:
             self.broken = outcome
+
+    def _ask(
+        self, searcher: Searcher, query: str, steps: list[Step]
+    ) -> tuple[tuple[Hit, ...], tuple[Passage, ...]]:
+        deadline = Deadline.after(self.seconds)
+        found = self._search(searcher, query, deadline)
+        steps.append(_step(searcher.name, found))
+        self.heed(searcher.online, steps[-1].outcome)
+        if isinstance(found, Unavailable):
+            return (), ()
+        return found, fitted(self._passages(query, found, deadline, steps), self.budget)
 
     def _search(self, searcher: Searcher, query: str, deadline: Deadline) -> tuple[Hit, ...] | Unavailable:
         if not query:
@@ -103,8 +111,9 @@ class Retriever:
 
     def _passages(self, query: str, hits: Sequence[Hit], deadline: Deadline, steps: list[Step]) -> list[Passage]:
         """The passages of the hits' documents, the best first; a page that cannot be had is its excerpt."""
-        if all(hit.whole for hit in hits):
-            return [Passage(hit.text, hit.url, hit.title) for hit in hits]
+        whole = [Passage(hit.text, hit.url, hit.title, hit.score) for hit in hits if hit.score is not None]
+        if whole:
+            return whole
         distinct = list({hit.url: hit for hit in hits}.values())
         asked = distinct[:MOST_PAGES]
         late: tuple[str | Unavailable, str] = (Unavailable("timeout", "time is up"), "")

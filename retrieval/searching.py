@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-from bs4 import BeautifulSoup
-
 from retrieval.deadline import Deadline
-from retrieval.records import Hit, Page, Unavailable
+from retrieval.records import Hit, Page, Unavailable, storable
 
 MOST_HITS = 8
 
@@ -54,6 +52,8 @@ class DuckDuckGo:
         page = self.web.ask(self.url, {"q": query, "kl": "wt-wt"}, deadline)
         if isinstance(page, Unavailable):
             return page
+        from bs4 import BeautifulSoup
+
         soup = BeautifulSoup(page.text, "lxml")
         hits = []
         for result in soup.select(".result"):
@@ -86,7 +86,9 @@ class Searxng:
             return page
         try:
             rows = json.loads(page.text)["results"]
-            hits = tuple(Hit(_line(row["title"]), row["url"], _line(row.get("content") or "")) for row in rows)
+            hits = tuple(
+                Hit(_line(row["title"]), _line(row["url"]), _line(row.get("content") or "")) for row in rows
+            )
         except (ValueError, TypeError, KeyError, AttributeError):
             return Unavailable("damaged", "the answer is not SearXNG's JSON")
         return hits[:MOST_HITS] or Unavailable("empty", "SearXNG knows nothing of it")
@@ -127,4 +129,4 @@ def _target(link: str) -> str:
 
 
 def _line(text: str) -> str:
-    return " ".join(text.split())
+    return " ".join(storable(text).split())

@@ -19,11 +19,9 @@ from threading import Lock
 from urllib.parse import quote, urlencode, urljoin, urlsplit
 from urllib.robotparser import RobotFileParser
 
-from bs4.dammit import UnicodeDammit
-
 from retrieval.addresses import Endpoint, Resolver, public_endpoint
 from retrieval.deadline import Deadline
-from retrieval.records import Page, Unavailable
+from retrieval.records import Page, Unavailable, storable
 
 NAME = "UA-ChatDev"
 USER_AGENT = f"{NAME}/0.1 (looks up documentation for a programmer; obeys robots.txt)"
@@ -237,6 +235,8 @@ def _body(response: HTTPResponse, deadline: Deadline) -> bytes | Unavailable:
 
 
 def _page(reply: _Reply | Unavailable) -> Page | Unavailable:
+    from bs4.dammit import UnicodeDammit
+
     if isinstance(reply, Unavailable):
         return reply
     if reply.status in _BLOCKED:
@@ -247,7 +247,7 @@ def _page(reply: _Reply | Unavailable) -> Page | Unavailable:
     found = re.search(r"charset=[\"']?([\w-]+)", rest)
     said = found[1] if found else ""
     decoded = UnicodeDammit(reply.body, known_definite_encodings=[said] if said else [], is_html=True)
-    text = decoded.unicode_markup or ""
+    text = storable(decoded.unicode_markup or "")
     if "\0" in text:
         return Unavailable("type", f"says {media_type}, and is not text")
     read_as = decoded.original_encoding or said

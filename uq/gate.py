@@ -95,7 +95,7 @@ class UncertaintyGate:
                 if case.decision.action != "trigger" or not left:
                     break
                 attempt = remedy.apply(case)
-                left -= not isinstance(attempt.answer, Unavailable)
+                left -= 0 if isinstance(attempt.answer, Unavailable) else 1
                 case = self._weigh(case, remedy.name, attempt)
         self.report(
             GateOutcome(

@@ -39,7 +39,7 @@ class Page:
     name, online = "docs", False
 
     def search(self, query: str, deadline: Deadline) -> tuple[Hit, ...]:
-        return (Hit("csv", "http://docs.test/csv", PAGE, whole=True),)
+        return (Hit("csv", "http://docs.test/csv", PAGE, 1.0),)
 
     def fetch(self, url: str, deadline: Deadline) -> Unavailable:
         return Unavailable("off")

@@ -38,7 +38,7 @@ class Shelf:
     def search(self, query: str, deadline: Deadline) -> tuple[Hit, ...] | Unavailable:
         if "create_oval" not in query:
             return Unavailable("empty", "nothing on the shelf")
-        return (Hit("tkinter.Canvas.create_oval", "pydoc:oval", "def create_oval(self, *args)", whole=True),)
+        return (Hit("tkinter.Canvas.create_oval", "pydoc:oval", "def create_oval(self, *args)", 1.0),)
 
 
 def retriever(internet: Any, tmp_path: Path, mode: Mode = "off", more: Sequence[Searcher] = ()) -> Retriever:
