@@ -86,9 +86,8 @@ class Searxng:
             return page
         try:
             rows = json.loads(page.text)["results"]
-            hits = tuple(
-                Hit(_line(row["title"]), _line(row["url"]), _line(row.get("content") or "")) for row in rows
-            )
+            parts = ((row["title"], row["url"], row.get("content") or "") for row in rows)
+            hits = tuple(Hit(_line(title), _line(url), _line(text)) for title, url, text in parts)
         except (ValueError, TypeError, KeyError, AttributeError):
             return Unavailable("damaged", "the answer is not SearXNG's JSON")
         return hits[:MOST_HITS] or Unavailable("empty", "SearXNG knows nothing of it")

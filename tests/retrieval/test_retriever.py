@@ -216,6 +216,13 @@ def test_what_was_got_lately_is_not_asked_for_again(
     assert (tmp_path / "cache").exists() == (mode != "off")
 
 
+def test_a_cache_that_cannot_be_written_ends_nothing(internet: Any, tmp_path: Path) -> None:
+    internet.results(("Ovals", OVAL, "create_oval"))
+    (tmp_path / "cache").write_text("a file where the folder should be")
+    found = retriever(internet, tmp_path, "live", [Shelf()]).look_up("create_oval")
+    assert [(step.asked, step.outcome) for step in found.steps] == [("duckduckgo", "disk"), ("docs", "found")]
+
+
 def test_failures_are_not_kept_but_when_recording(internet: Any, tmp_path: Path) -> None:
     internet.results(("Ovals", OVAL, "create_oval"))
     retriever(internet, tmp_path, "live").look_up("create_oval")
@@ -226,12 +233,12 @@ def test_failures_are_not_kept_but_when_recording(internet: Any, tmp_path: Path)
 def test_searxng(internet: Any, tmp_path: Path) -> None:
     rows = [
         {"title": "Ovals", "url": OVAL, "content": "create_oval"},
-        {"title": "T", "url": OVAL, "content": None},
+        {"title": "T\ud800", "url": OVAL, "content": None},
     ]
     where = "docs.test/search?q=create_oval&format=json"
     internet.serve(where, json.dumps({"results": rows}), headers={"Content-Type": "application/json"})
     hits = Searxng("http://docs.test", internet.web()).search("create_oval", Deadline.after(5))
-    assert hits == (Hit("Ovals", OVAL, "create_oval"), Hit("T", OVAL, ""))
+    assert hits == (Hit("Ovals", OVAL, "create_oval"), Hit("T?", OVAL, ""))
     for body, reason in (("{}", "damaged"), ("<html>", "damaged"), ('{"results": []}', "empty")):
         internet.serve(where, body, headers={"Content-Type": "application/json"})
         found = Searxng("http://docs.test/", internet.web()).search("create_oval", Deadline.after(5))
