@@ -77,6 +77,21 @@ def parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="learnt thresholds (default: calibration/store.sqlite beside the warehouse, where there is one)",
     )
+    own.add_argument(
+        "--retrieval",
+        default=default.retrieval,
+        metavar="SOURCE",
+        help="where doubtful names are looked up: auto (the web, else the documentation on this machine), "
+        "duckduckgo, ddgs, docs, the URL of a SearXNG instance, or off (default: %(default)s)",
+    )
+    own.add_argument(
+        "--docs",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="a folder of HTML, Markdown or text in which things are looked up, too",
+    )
     own.add_argument("--seed", type=int, default=default.seed, help="seed of the sampling (default: %(default)s)")
     own.add_argument(
         "--budget",
@@ -142,6 +157,8 @@ def settings_of(options: argparse.Namespace) -> Settings:
         path=str(Path(options.path).absolute()) if options.path else "",
         uq=options.uq,
         store=_store(options.store, options.warehouse),
+        retrieval=options.retrieval,
+        docs=tuple(str(folder.absolute()) for folder in options.docs),
         seed=options.seed,
         budget=options.budget,
         allow_unsandboxed=options.allow_unsandboxed,

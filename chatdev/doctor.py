@@ -11,6 +11,7 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -23,6 +24,12 @@ from camel.models.open import open_model
 from camel.models.openai_api import OpenAIModel
 from chatdev.company import PROJECT
 from chatdev.settings import DEFAULT_MODEL
+from retrieval.deadline import Deadline, side_by_side
+from retrieval.documentation import Documentation
+from retrieval.records import Unavailable as Unreached
+from retrieval.retriever import SEARCH_SECONDS
+from retrieval.searching import DuckDuckGo
+from retrieval.web import Web
 from uq.scores import Unavailable
 from uq.token_uncertainty import token_uncertainty
 
@@ -79,7 +86,7 @@ def findings(model: str, base_url: str | None = None, *, quantize: bool = False)
     yield _sandbox()
     yield _disk()
     yield _cache()
-    yield Finding("retrieval", "-", "not in this version")
+    yield _retrieval()
     try:
         opened = open_model(model, base_url=base_url, quantize=quantize)
         try:
@@ -116,6 +123,19 @@ def _cache() -> Finding:
     if os.access(there, os.W_OK):
         return Finding("cache", "ok", text)
     return Finding("cache", "doubt", f"{text}, and not writable. Set UA_CHATDEV_CACHE to another directory.")
+
+
+def _retrieval() -> Finding:
+    """Whether the web can be searched, which is not needed, and whether the documentation's index is made."""
+    ready = Documentation(cache_directory() / "retrieval").ready
+    docs = f"the documentation on this machine can{'' if ready else ' (the first time takes a while)'}"
+    deadline = Deadline.after(SEARCH_SECONDS)
+    late: object = Unreached("timeout", "nobody answers")
+    answer = side_by_side([partial(DuckDuckGo(Web()).search, "python", deadline)], deadline, late)[0]
+    if isinstance(answer, Unreached) and answer.reason != "empty":
+        why = f"{answer.reason}: {answer.detail}"
+        return Finding("retrieval", "doubt", f"the web cannot be searched ({why}); {docs}.")
+    return Finding("retrieval", "ok", f"the web can be searched, and {docs}")
 
 
 def _existing(path: Path) -> Path:

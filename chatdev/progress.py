@@ -13,6 +13,7 @@ from journal.events import (
     Gated,
     Noted,
     Remedied,
+    Retrieved,
     RolledBack,
     RunStarted,
     Sampled,
@@ -43,6 +44,8 @@ class Progress:
         elif isinstance(event, Gated) and event.u_pre is not None:
             doubt = " doubtful" if event.triggered else ""
             self._notes.append(f"u {float(event.u_pre):.3f}{doubt}")
+        elif isinstance(event, Retrieved):
+            self._notes.append(f"looked up in {event.source}" if event.passages else f"looked up: {event.outcome}")
         elif isinstance(event, Remedied):
             self._notes.append(f"{event.remedy}: {event.refusal or 'new answer kept'}")
         elif isinstance(event, Sampled):

@@ -12,6 +12,7 @@ import sandbox
 from calibration import CalibrationError, shipped
 from calibration.snapshot import Snapshot
 from calibration.store import open_store
+from camel.models.fetch import cache_directory
 from camel.models.model import Model, ModelUnusable
 from camel.models.open import open_model
 from chatdev import product
@@ -23,8 +24,9 @@ from chatdev.deliberation import hassum_hook
 from chatdev.drafts import DOUBTS, drafting_hook, within
 from chatdev.environment import Environment
 from chatdev.handoff import Hook
+from chatdev.looking_up import Library
 from chatdev.progress import Progress
-from chatdev.settings import Settings
+from chatdev.settings import RETRIEVAL_OFF, Settings
 from chatdev.summary import summary
 from chatdev.uncertainty import uncertainty_hook
 from chatdev.workspace import Workspace
@@ -38,6 +40,7 @@ from journal.events import (
     RunStarted,
 )
 from journal.journal import FILE_NAME
+from retrieval import Cache, Retriever, open_retriever
 from uq.gate import GateStopped
 
 COMPLETE, BAD_ARGUMENTS, MODEL_UNUSABLE, INCOMPLETE, INTERRUPTED = 0, 2, 3, 4, 130
@@ -134,7 +137,9 @@ def _run(
         gui_design=company.flags.gui_design,
     )
     asker = Asker(model, journal, seed=settings.seed)
-    hooks = _hooks(settings, company, journal, asker, snapshot)
+    retriever = _retriever(settings)
+    library = Library(retriever, environment, journal) if retriever else None
+    hooks = _hooks(settings, company, asker, snapshot, library)
     chain = ChatChain(company, environment, asker, journal, hooks, isolated=not settings.allow_unsandboxed)
     events: list[Event] = []
     log = ChatLog(folder / f"{started.product}_{started.organization}_{started.stamp}.log", company)
@@ -171,13 +176,15 @@ def _run(
 
 
 def _hooks(
-    settings: Settings, company: Company, journal: Journal, asker: Asker, snapshot: Snapshot | None
+    settings: Settings, company: Company, asker: Asker, snapshot: Snapshot | None, library: Library | None
 ) -> list[Hook]:
+    """What stands between two subtasks under the policy of `settings`."""
+    journal = asker.journal
     if settings.uq == "off":
         return []
     if settings.uq == "hassum":
         return [hassum_hook(company.uncertainty, journal, snapshot)]
-    gate = uncertainty_hook(company.uncertainty, _mode(settings, company), journal, snapshot)
+    gate = uncertainty_hook(company.uncertainty, _mode(settings, company), journal, snapshot, library)
     if settings.uq not in DOUBTS:
         return [gate]
     doubt = within(settings.budget, lambda: asker.usage.total_tokens, DOUBTS[settings.uq])
@@ -210,6 +217,10 @@ def _check(settings: Settings) -> None:
         raise BadArguments("The task is empty; say with --task what is to be built.")
     if settings.path and not Path(settings.path).is_dir():
         raise BadArguments(f"--path {settings.path}: there is no such folder.")
+    for folder in settings.docs:
+        if not Path(folder).is_dir():
+            raise BadArguments(f"--docs {folder}: there is no such folder.")
+    _retriever(settings)
     if settings.allow_unsandboxed:
         _say("Warning: generated programs run WITHOUT a sandbox, with your rights, on your files.")
     elif missing := sandbox.available():
@@ -236,6 +247,17 @@ def _shipped(settings: Settings, model: Model) -> Snapshot | None:
         return None if settings.uq == "off" else shipped.shipped_for(model.name)
     except CalibrationError as error:
         raise BadArguments(str(error)) from error
+
+
+def _retriever(settings: Settings) -> Retriever | None:
+    """Where things are looked up, None where they are not. Raises BadArguments."""
+    if settings.retrieval == RETRIEVAL_OFF:
+        return None
+    try:
+        cache = Cache(cache_directory() / "retrieval")
+        return open_retriever(settings.retrieval, cache, [Path(folder) for folder in settings.docs])
+    except ValueError as error:
+        raise BadArguments(f"--retrieval {error}, or off.") from error
 
 
 def _mode(settings: Settings, company: Company) -> str:

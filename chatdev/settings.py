@@ -7,6 +7,7 @@ from dataclasses import dataclass
 DEFAULT_MODEL = "qwen2.5-coder-1.5b"
 DEFAULT_TASK = "Develop a basic Gomoku game."
 UNCERTAINTY_MODES = ("on", "observe", "functional", "cascade", "hassum", "off")
+RETRIEVAL_OFF = "off"
 
 
 @dataclass(frozen=True)
@@ -14,7 +15,8 @@ class Settings:
     """`uq` is `on` (the gate measures and acts), `observe` (it only measures), `functional` or `cascade` (drafts
     of code are also compared by what they do), `hassum` (prose is sampled and deliberated on, code goes through
     the gate) or `off`. `store` is the file of learnt thresholds, empty where there is none. Past `budget` tokens
-    no more drafts are drawn. `quantize` holds the weights of an `hf:` model in 4 bits."""
+    no more drafts are drawn. `quantize` holds the weights of an `hf:` model in 4 bits. `retrieval` is
+    `off` or a source of `retrieval.open_retriever`, `docs` are folders of documentation."""
 
     task: str = DEFAULT_TASK
     name: str = "Gomoku"
@@ -26,6 +28,8 @@ class Settings:
     path: str = ""
     uq: str = "on"
     store: str = ""
+    retrieval: str = "auto"
+    docs: tuple[str, ...] = ()
     seed: int = 1
     budget: int = 12_000
     allow_unsandboxed: bool = False

@@ -74,6 +74,26 @@ class Measured(Event):
 
 
 @dataclass(frozen=True)
+class Retrieved(Event):
+    """One look-up: the query, who was asked with what outcome, and what was found.
+
+    `source` is who answered; `steps` holds every search engine and page asked. `nonce` marks the passages
+    in the prompt.
+    """
+
+    key: str
+    subtask: str
+    query: str
+    source: str
+    outcome: str
+    steps: list[dict[str, Any]]
+    hits: list[dict[str, Any]]
+    passages: list[dict[str, Any]]
+    nonce: str
+    seconds: float
+
+
+@dataclass(frozen=True)
 class Remedied(Event):
     """What was done about a doubtful answer: the question, both answers' decisions, and which was kept."""
 

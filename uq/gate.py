@@ -90,10 +90,13 @@ class UncertaintyGate:
         if self.policy.mode == "act":
             if first.action == "unavailable" and self.policy.on_unavailable == "stop":
                 raise GateStopped(first)
+            left = self.policy.cap
             for remedy in self._ladder():
-                if case.decision.action != "trigger":
+                if case.decision.action != "trigger" or not left:
                     break
-                case = self._weigh(case, remedy.name, remedy.apply(case))
+                attempt = remedy.apply(case)
+                left -= 0 if isinstance(attempt.answer, Unavailable) else 1
+                case = self._weigh(case, remedy.name, attempt)
         self.report(
             GateOutcome(
                 subtask=handoff.subtask,
@@ -114,13 +117,13 @@ class UncertaintyGate:
         return decide(self.policy.signal(answer, selection), threshold)
 
     def _ladder(self) -> tuple[Remedy, ...]:
-        remedies, cap = self.policy.remedies, self.policy.cap
-        return (remedies + remedies[-1:] * cap)[:cap]
+        return self.policy.remedies[:-1] + self.policy.remedies[-1:] * self.policy.cap
 
     def _weigh(self, case: Case[AnswerT], remedy: str, attempt: Attempt[AnswerT]) -> Case[AnswerT]:
         answer = attempt.answer
         if isinstance(answer, Unavailable):
-            after, refusal = decide(answer, case.decision.threshold), "there is no second answer"
+            after = decide(answer, case.decision.threshold)
+            refusal = f"there is no second answer: {answer.detail or answer.reason}"
         else:
             after = self._judge(case.handoff.subtask, answer)
             refusal = _refusal(answer, after, case)

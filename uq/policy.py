@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeVar, get_args
 
 from uq.hassum import HassumSettings
-from uq.remedies import Remedy, Reprompt
+from uq.remedies import Remedy, Reprompt, Retrieve
 from uq.threshold import FixedThresholds, Thresholds
 from uq.token_selection import CONTENT, SELECTIONS
 from uq.token_uncertainty import NAME, Signal, token_uncertainty
@@ -17,7 +17,7 @@ Mode = Literal["act", "observe"]
 OnUnavailable = Literal["proceed", "stop"]
 
 SIGNALS: Mapping[str, Signal] = {NAME: token_uncertainty}
-REMEDIES: Mapping[str, Remedy] = {"reprompt": Reprompt()}
+REMEDIES: Mapping[str, Remedy] = {"retrieve": Retrieve(), "reprompt": Reprompt()}
 
 T = TypeVar("T")
 
@@ -37,7 +37,7 @@ class Policy:
 
     In mode `observe` all is measured and nothing done. `selections` names the token selection by
     subtask, `content-v1` for the rest. On a trigger the `remedies` are tried in order, the last one
-    again and again, at most `cap` in all for each answer. `on_unavailable` says what an answer that
+    again and again, at most `cap` questions in all for each answer. `on_unavailable` says what an answer that
     cannot be measured does to the run. `hassum` is for those who run the policy of that name.
     """
 

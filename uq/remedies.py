@@ -5,18 +5,20 @@ A remedy returns a second answer; whether that replaces the first is for the gat
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
 from uq.decision import Decision
+from uq.doubtful_names import doubtful_names
 from uq.doubtful_spans import doubtful_spans, quoted
 from uq.evidence import Evidence
 from uq.scores import Unavailable
 
 AnswerT = TypeVar("AnswerT", bound=Evidence)
 
-_REPROMPT = Path(__file__).parent / "prompts" / "reprompt.txt"
+_PROMPTS = Path(__file__).parent / "prompts"
 
 
 class Handoff(Protocol[AnswerT]):
@@ -81,7 +83,53 @@ class Reprompt:
 
     def apply(self, case: Case[AnswerT]) -> Attempt[AnswerT]:
         """Return the question and the role's new answer to it."""
-        spans = doubtful_spans(case.answer, self.places * (len(case.tried) + 1))
+        spans = doubtful_spans(case.answer, self.places * (case.tried.count(self.name) + 1))
         doubts = "\n".join(f"- {quoted(span)}" for span in spans) or "- all of it"
-        question = _REPROMPT.read_text(encoding="utf-8").strip().format(doubts=doubts)
+        question = _prompt("reprompt").format(doubts=doubts)
         return Attempt(question, case.handoff.ask_again(question, case.answer))
+
+
+class Library(Protocol):
+    """Where things can be looked up."""
+
+    def look_up(self, subtask: str, names: Sequence[str]) -> str | Unavailable:
+        """What is known about the doubtful `names` of an answer, ready to be quoted in a prompt: marked as data,
+        and short enough."""
+        ...
+
+
+@dataclass(frozen=True)
+class NoLibrary:
+    """Stands for a library where there is none."""
+
+    def look_up(self, subtask: str, names: Sequence[str]) -> str | Unavailable:
+        """Say so."""
+        return Unavailable("off", "there is nothing to look it up in")
+
+
+@dataclass(frozen=True)
+class Retrieve:
+    """Looks up the most doubtful names of the answer, once for each answer, and asks the same role again with
+    what was found."""
+
+    library: Library = NoLibrary()
+    name: str = "retrieve"
+    names: int = 4
+
+    def apply(self, case: Case[AnswerT]) -> Attempt[AnswerT]:
+        """Return the question and the role's new answer to it, or that there was nothing to ask with."""
+        if self.name in case.tried:
+            return Attempt("", Unavailable("budget", "it was looked up already"))
+        names = doubtful_names(case.answer, self.names)
+        if not names:
+            return Attempt("", Unavailable("no_names", "the doubtful places hold no name to look up"))
+        found = self.library.look_up(case.handoff.subtask, names)
+        if isinstance(found, Unavailable):
+            return Attempt("", found)
+        doubts = "\n".join(f"- `{name}`" for name in names)
+        question = _prompt("retrieve").format(doubts=doubts, found=found)
+        return Attempt(question, case.handoff.ask_again(question, case.answer))
+
+
+def _prompt(name: str) -> str:
+    return (_PROMPTS / f"{name}.txt").read_text(encoding="utf-8").strip()

@@ -19,6 +19,8 @@ from camel.models import verdicts
 from camel.models.open import open_model
 from chatdev import doctor
 from chatdev.__main__ import dispatch
+from retrieval.records import Unavailable as Unreached
+from retrieval.searching import DuckDuckGo
 from sandbox import Unavailable
 from uq.token_uncertainty import token_uncertainty
 
@@ -106,6 +108,7 @@ def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Server]:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("UA_CHATDEV_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr("sandbox.available", lambda: None)
+    monkeypatch.setattr(DuckDuckGo, "search", lambda *asked: ())
     served = Server()
     threading.Thread(target=served.serve_forever, args=(0.05,), daemon=True).start()
     yield served
@@ -142,8 +145,17 @@ def test_all_is_well(examine: Examine) -> None:
     assert lines["model"].startswith("ok m writes 64 tokens in ")
     assert lines["tokens"] == "ok 64 log-probs for 64 tokens"
     assert lines["evidence"] == "ok u = 0.775; 0 of 64 tokens exactly certain, 0 floored"
-    assert lines["retrieval"] == "- not in this version"
+    assert lines["retrieval"].startswith("ok the web can be searched, and the documentation on this machine can")
     assert lines["sandbox"].startswith("ok") and lines["cache"].startswith("ok") and "GB free" in lines["disk"]
+
+
+def test_no_web_is_no_hindrance(examine: Examine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(DuckDuckGo, "search", lambda *asked: Unreached("unknown-host", "no network"))
+    code, lines = examine()
+    assert code == 0
+    assert lines["retrieval"].startswith(
+        "doubt the web cannot be searched (unknown-host: no network); the documen"
+    )
 
 
 def test_verdict_is_used_by_later_runs(server: Server, examine: Examine) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import pytest
@@ -10,7 +11,7 @@ from camel.messages import Answer, Message, Token
 from uq.decision import Decision
 from uq.gate import GateOutcome, GateRecord, GateStopped, Remedied, UncertaintyGate
 from uq.policy import Policy
-from uq.remedies import AnswerT, Attempt, Case, Remedy, Reprompt
+from uq.remedies import AnswerT, Attempt, Case, Remedy, Reprompt, Retrieve
 from uq.scores import Unavailable, to_json
 from uq.threshold import FixedThresholds
 
@@ -224,3 +225,63 @@ def decision_on(answer: Answer) -> Decision:
     UncertaintyGate(Policy(mode="observe"), records.append)(Conversation(answer))
     assert isinstance(records[0], Decision)
     return records[0]
+
+
+@dataclass
+class Shelf:
+    """A library that remembers what it was asked."""
+
+    found: str | Unavailable
+    asked: list[tuple[str, list[str]]] = field(default_factory=list)
+
+    def look_up(self, subtask: str, names: Sequence[str]) -> str | Unavailable:
+        self.asked.append((subtask, list(names)))
+        return self.found
+
+
+def unsure_of_a_call(u: float = 0.9) -> Answer:
+    words = ["```python\n", "canvas.", "create_oval", "(1)\n", "```"]
+    return Answer("".join(words), tuple(Token(word, -u) for word in words), logprob_kind="raw", model="m")
+
+
+def test_doubtful_names_are_looked_up_and_the_answer_given_again_with_what_was_found() -> None:
+    shelf = Shelf("[REFERENCE] takes {corners} [/REFERENCE]")
+    conversation = Conversation(unsure_of_a_call(), [said("second", 0.1)])
+    answer, records = hand_on(conversation, Policy(remedies=(Retrieve(shelf), Reprompt())))
+    assert answer.text == "second"
+    assert shelf.asked == [("Coding", ["canvas.create_oval"])]
+    ((question, _),) = conversation.questions
+    assert "- `canvas.create_oval`" in question and "[REFERENCE] takes {corners} [/REFERENCE]" in question
+    assert outcome(records).remedies == ("retrieve",)
+
+
+def test_what_still_is_doubtful_is_then_asked_again() -> None:
+    conversation = Conversation(unsure_of_a_call(), [said("second", 0.7), said("third", 0.1)])
+    answer, records = hand_on(conversation, Policy(remedies=(Retrieve(Shelf("found")), Reprompt())))
+    assert answer.text == "third"
+    assert outcome(records).remedies == ("retrieve", "reprompt")
+
+
+@pytest.mark.parametrize(
+    ("answer", "found", "why"),
+    [
+        (unsure_of_a_call(), Unavailable("empty", "nothing is known"), "nothing is known"),
+        (said("prose of a kind", 0.9), "found", "hold no name"),
+    ],
+)
+def test_a_look_up_that_yields_nothing_costs_no_question(
+    answer: Answer, found: str | Unavailable, why: str
+) -> None:
+    conversation = Conversation(answer, [said("second", 0.9), said("third", 0.9)])
+    _, records = hand_on(conversation, Policy(remedies=(Retrieve(Shelf(found)), Reprompt()), cap=2))
+    assert outcome(records).remedies == ("retrieve", "reprompt", "reprompt")
+    assert why in remedied(records)[0].refusal
+    assert len(conversation.questions) == 2
+
+
+def test_it_is_looked_up_once_for_each_answer() -> None:
+    shelf = Shelf("found")
+    conversation = Conversation(unsure_of_a_call(), [unsure_of_a_call(0.8)])
+    _, records = hand_on(conversation, Policy(remedies=(Retrieve(shelf),), cap=3))
+    assert len(shelf.asked) == len(conversation.questions) == 1
+    assert "looked up already" in remedied(records)[1].refusal
