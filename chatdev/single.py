@@ -34,7 +34,8 @@ def answer_once(settings: Settings, warehouse: Path, model: Model) -> tuple[Path
     """Put the task to `model`. Returns the product folder and the exit code. Raises ModelUnusable."""
     name, organization = safe_name(settings.name, "Product"), safe_name(settings.organization, "Organization")
     folder, stamp = create_folder(warehouse, name, organization)
-    (folder / f"{name}.prompt").write_text(settings.task, encoding="utf-8", newline="\n")
+    for file, text in ((f"{name}.prompt", settings.task), ("meta.txt", f"Task:\n{settings.task}\n\nConfig:\n\n")):
+        (folder / file).write_text(text, encoding="utf-8", newline="\n")
     journal = Journal(folder / FILE_NAME)
     try:
         journal.append(RunStarted(name, organization, stamp, settings.task, asdict(settings), model.name))

@@ -117,10 +117,11 @@ def command_of(arm: Arm, task: Task, setting: Setting, workspace: Path, resume: 
     return [*start, *rest, *(f"--{name}={value}" for name, value in flags.items()), *server]
 
 
-def environment_of(setting: Setting) -> dict[str, str]:
-    """The environment of a command: where it finds the server, under the names that tools look for."""
+def environment_of(base_url: str = "") -> dict[str, str]:
+    """The environment of a command: it finds this project, and the server under the names that tools look for."""
     variables = dict(os.environ)
-    if setting.base_url:
-        variables |= dict.fromkeys(("BASE_URL", "OPENAI_BASE_URL", "OPENAI_API_BASE"), setting.base_url)
+    variables["PYTHONPATH"] = os.pathsep.join(filter(None, [str(PROJECT), variables.get("PYTHONPATH")]))
+    if base_url:
+        variables |= dict.fromkeys(("BASE_URL", "OPENAI_BASE_URL", "OPENAI_API_BASE"), base_url)
         variables.setdefault("OPENAI_API_KEY", "none")
     return variables

@@ -10,7 +10,7 @@ from typing import Any
 
 from evaluation.srdd import result
 from evaluation.srdd.alone import alone
-from evaluation.srdd.arms import PROJECT, Arm, Setting, command_of, environment_of
+from evaluation.srdd.arms import Arm, Setting, command_of, environment_of
 from evaluation.srdd.product import PROMPT_FILE
 from evaluation.srdd.result import Result
 from evaluation.srdd.supervision import Spent, Watched, watch
@@ -107,8 +107,8 @@ def _build(job: Job, stopped: Path | None, stop: threading.Event | None) -> Watc
         (workspace / PROMPT_FILE).write_text(job.task.text, encoding="utf-8")
     return watch(
         command_of(job.arm, job.task, setting, workspace, stopped),
-        directory=PROJECT if job.arm.own else workspace,
-        environment=environment_of(setting),
+        directory=Path.cwd() if job.arm.own else workspace,
+        environment=environment_of(setting.base_url),
         log=folder / LOG,
         reason_to_stop=reason_to_stop,
     )

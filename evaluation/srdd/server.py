@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from evaluation.srdd import EvaluationError
-from evaluation.srdd.arms import PROJECT
+from evaluation.srdd.arms import environment_of
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,16 @@ def served(model: str, slots: int) -> Iterator[Server]:
 
     Raises EvaluationError where it cannot be served.
     """
-    command = [sys.executable, "-m", "camel.models.serve", model, f"--slots={slots}"]
+    if model.startswith("hf:"):
+        raise EvaluationError("Each run would load the model; serve it, for --model openai:NAME --base-url URL.")
     with subprocess.Popen(
-        # A session of its own: Ctrl-C ends the runs first, then this process closes the engine.
-        command, cwd=PROJECT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
-    ) as process:  # fmt: skip
+        [sys.executable, "-m", "camel.models.serve", model, f"--slots={slots}"],
+        env=environment_of(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,  # Ctrl-C ends the runs first, then this process closes the engine
+    ) as process:
         assert process.stdin and process.stdout
         try:
             told = process.stdout.readline()

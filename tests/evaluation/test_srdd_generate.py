@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -72,8 +73,12 @@ def test_arms_side_by_side_from_tasks_to_report(tmp_path: Path, capsys: pytest.C
     assert "0 runs to do, 3 done" in capsys.readouterr().err
     assert written == {path: path.stat().st_mtime_ns for path in out.rglob("journal.jsonl")}
 
-    assert main(["score", str(out), "--mode", "strict", "--embedder", "none", "--seconds", "1"]) == 0
-    assert main(["report", str(out), "--baseline", "single", "--json", str(tmp_path / "report.json")]) == 0
+    assert main(["score", str(out), "--mode", "strict", "--embedder", "none"]) == 0
+    report = ["report", str(out), "--baseline", "single", "--json", str(tmp_path / "report.json")]
+    if find_spec("matplotlib"):
+        report += ["--plots", str(tmp_path / "plots")]
+    assert main(report) == 0
+    assert (tmp_path / "plots" / "score_by_subtask.svg").is_file() == ("--plots" in report)
     tables = json.loads((tmp_path / "report.json").read_text())["tables"]
     assert {row["arm"]: row["E"]["value"] for row in tables["strict"]} == {"mine": 0, "single": 1, "ua-chatdev": 1}
     costs = {row["arm"]: row for row in tables["cost of a task"]}

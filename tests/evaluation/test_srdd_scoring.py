@@ -40,7 +40,7 @@ class CountingEmbedder:
 
 def scored(folder: Path, tmp_path: Path, consistency: Consistency | None = None, **changes: Any) -> list[Score]:
     items, _ = scoring.items_in(folder)
-    settings = {"modes": ("strict", "official", "behaviour"), "suite": {}, "seconds": 1, **changes}
+    settings = {"modes": ("strict", "official", "behaviour"), "suite": {}, "seconds": 10, **changes}
     path = tmp_path / "scores.jsonl"
     found = list(scoring.score_all(items, scoring.Scoring(**settings), consistency, workers=4, path=path))
     assert sorted(scoring.read_scores(path), key=lambda score: score.task) == found

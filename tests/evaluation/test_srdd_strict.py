@@ -40,7 +40,7 @@ ENDINGS: dict[str, tuple[dict[str, str], str]] = {
 def test_every_kind_of_ending_has_its_class(product: Make) -> None:
     folders = [product(files, name=f"a product {number}") for number, (files, _) in enumerate(ENDINGS.values())]
     with ThreadPoolExecutor(8) as pool:
-        found = pool.map(lambda folder: failure_to_run(folder, sources(folder), seconds=2), folders)
+        found = pool.map(lambda folder: failure_to_run(folder, sources(folder), seconds=4), folders)
         assert dict(zip(ENDINGS, found, strict=True)) == {name: failure for name, (_, failure) in ENDINGS.items()}
 
 
