@@ -93,6 +93,8 @@ class ChatChain:
         environment = self.environment
         if condition == "nothing_missing":
             return environment.stalled or not environment.unimplemented_file
+        if condition == "changed":
+            return environment.given is None or not environment.given.unchanged(environment.workspace.files())
         if condition == "review_finished":
             return environment.review_finished
         if condition == "no_bugs":
@@ -115,6 +117,8 @@ class ChatChain:
             environment.suspect, environment.stalled = function, False
             self.attempts[function] = self.attempts.get(function, 0) + 1
             environment.test_reports = "\n".join([*environment.refusals, self._verdict().report(runs)])
+        elif phase.prepare == "given":
+            self._verdict()
         elif phase.prepare == "next_gap":
             gaps = self._verdict().missing
             paths = (gap.path for gap in gaps if self.attempts.get(gap.path, 0) < _MOST_ATTEMPTS)
@@ -186,7 +190,7 @@ class ChatChain:
         )
 
     def _fits(self, phase: Phase, answer: Answer) -> bool:
-        known = list(self.environment.workspace.files())
+        known = self.environment.workspace.files()
         return conclusions.usable(phase, answer.text, known, self.environment.language)
 
     def _reflect(self, phase: Phase, outcome: Outcome) -> Outcome:
@@ -276,11 +280,12 @@ class ChatChain:
         if worse or (phase.keeps == "better" and not better):
             undone = workspace.restore(before)
             reason = "it made the product worse" if worse else "it did not make the product better"
+            environment.setback = f"The last change was taken back, {reason}:\n{verdict.report()}"
             self.journal.append(RolledBack(phase.name, reason, undone.diffs))
             environment.verdict = verdict_before
             self.setbacks += 1
         else:
-            self.setbacks = 0
+            self.setbacks, environment.setback = 0, ""
 
     def _completed(self, phase: Phase, path: str, text: str) -> str:
         """A file of a reply made whole: what it leaves out is there already, or stands in the frame."""
@@ -290,7 +295,7 @@ class ChatChain:
         known = environment.workspace.files().get(path)
         if known is None and path == "main.py" and environment.frame():
             text = framed(environment.frame(), text)
-        text, modules = with_missing_imports(patched(known or "", text))
+        text, modules = with_missing_imports(patched(known or "", text, part=environment.given is not None))
         if modules:
             self.journal.append(Noted(phase.name, f"{path}: added import of {', '.join(modules)}"))
         return text
@@ -310,6 +315,7 @@ class ChatChain:
                     self.journal,
                     needs_arguments=line is not None and line.needs_arguments,
                     isolated=self.isolated,
+                    given=environment.given,
                 )
             environment.verdict = self.verdicts[known]
             self.journal.append(Checked(subtask, environment.verdict.passed, environment.verdict.to_json()))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from camel.roleplay import MARKER, conclusion_of
 from chatdev.acceptance import parse_session
+from chatdev.patching import patched
 from chatdev.phase import Phase
 from chatdev.reply import parse_reply
 
@@ -17,11 +19,14 @@ _FINISHED = re.compile(r"(?<!not )(?<!n't )\bfinished\b|^\W*finish\W*$", re.IGNO
 _NO_PACKAGE = frozenset(["python", "python3", "pip", "none", "nothing", "no", "empty", "done", "finished"])
 
 
-def usable(phase: Phase, text: str, known_files: list[str], language: str) -> bool:
-    """Whether `text` has what the phase's conclusion is made of."""
-    if phase.form == "files":
-        files = parse_reply(text, known_files=known_files, language=language).files
-        return any(content.strip() for content in files.values())
+def usable(phase: Phase, text: str, known: Mapping[str, str], language: str) -> bool:
+    """Whether `text` has what the phase's conclusion is made of; `known` are the product's files."""
+    if phase.form in ("files", "changes"):
+        files = parse_reply(text, known_files=list(known), language=language).files
+        new = {path: content for path, content in files.items() if content.strip()}
+        if phase.form == "changes":
+            new = {path: patched(known.get(path, ""), content, part=True) for path, content in new.items()}
+        return any(phase.form == "files" or content != known.get(path) for path, content in new.items())
     if phase.form == "runs":
         return bool(parse_session(text))
     return bool(text.strip())

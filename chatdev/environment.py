@@ -10,6 +10,7 @@ from chatdev.acceptance import AcceptanceRun, shown
 from chatdev.checkpoint import Verdict
 from chatdev.command_line import CommandLine, read_command_line
 from chatdev.frame import frame, stubs
+from chatdev.given import Given
 from chatdev.patching import definition
 from chatdev.reply import render_files
 from chatdev.workspace import Workspace
@@ -25,8 +26,8 @@ GUI = (
 class Environment:
     """The run's shared state; `values()` are the placeholders that prompts may use.
 
-    `stalled` means that the last change to the product changed nothing, `suspect` is the function that the
-    tester blames.
+    `stalled` means that the last change to the product changed nothing, `setback` why the last one was taken
+    back, `suspect` is the function that the tester blames. `given` is the code that an incremental run began with.
     """
 
     task: str
@@ -50,6 +51,8 @@ class Environment:
     refusals: tuple[str, ...] = ()
     stalled: bool = False
     suspect: str = ""
+    given: Given | None = None
+    setback: str = ""
     conclusions: dict[str, str] = field(default_factory=dict)
 
     @cached_property
@@ -94,6 +97,7 @@ class Environment:
             "error_summary": self.error_summary,
             "test_reports": self.test_reports,
             "requirements": self.requirements,
+            "setback": self.setback,
             "unimplemented_file": self.unimplemented_file,
             "gaps": self.gaps,
             "images": "",

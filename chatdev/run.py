@@ -14,7 +14,8 @@ from calibration.snapshot import Snapshot
 from calibration.store import open_store
 from camel.models.model import Model, ModelUnusable
 from camel.models.open import open_model
-from chatdev import product
+from chatdev import given, product
+from chatdev.additions import with_additions
 from chatdev.asking import Asker
 from chatdev.chain import ChatChain
 from chatdev.chat_log import ChatLog
@@ -47,7 +48,7 @@ class BadArguments(Exception):
 def start(settings: Settings, warehouse: Path) -> int:
     """Run the company on a task. Returns the exit code; nothing is made when the arguments are bad."""
     company = _company(settings.config)
-    _check(settings)
+    _check(settings, company)
     snapshot = _snapshot(settings)
     model = open_model(settings.model, base_url=settings.base_url)
     try:
@@ -59,6 +60,9 @@ def start(settings: Settings, warehouse: Path) -> int:
             folder, stamp = product.create_folder(warehouse, name, organization)
             product.copy_company(company, folder)
             (folder / f"{name}.prompt").write_text(settings.task, encoding="utf-8", newline="\n")
+            if company.flags.incremental_develop:
+                for left_out in given.keep_copy(Path(settings.path), folder):
+                    _say(f"Left out of {settings.path}: {left_out}")
             journal = Journal(folder / FILE_NAME)
         except OSError as error:
             raise BadArguments(f"No product folder can be made in {warehouse}: {error.strerror}.") from error
@@ -93,7 +97,7 @@ def resume(folder: Path, *, allow_unsandboxed: bool = False) -> int:
         **{**started.settings, "allow_unsandboxed": allow_unsandboxed or recorded.allow_unsandboxed}
     )
     company = _company(str(folder))
-    _check(settings)
+    _check(settings, None)
     pinned = started.thresholds_snapshot
     snapshot = None if pinned is None else _snapshot(settings, pinned)
     model = open_model(settings.model, base_url=settings.base_url)
@@ -123,6 +127,8 @@ def _run(
         workspace=Workspace(folder, adopt=False),
         gui_design=company.flags.gui_design,
     )
+    if company.flags.incremental_develop:
+        environment.given = given.take_over(folder, environment.workspace)
     asker = Asker(model, journal, seed=settings.seed)
     hooks = []
     if settings.uq != "off":
@@ -142,7 +148,11 @@ def _run(
         version = float(sum(isinstance(event, FilesChanged) and bool(event.diffs) for event in events))
         product.write_meta(folder, company, environment, version)
         verdict = environment.verdict
-        code = COMPLETE if verdict is not None and verdict.works else INCOMPLETE
+        done = verdict is not None and verdict.works
+        if environment.given and environment.given.unchanged(environment.workspace.files()):
+            journal.append(Noted("", "Nothing was changed: the product is the given code."))
+            done = False
+        code = COMPLETE if done else INCOMPLETE
         totals = {"calls": asker.calls, **asdict(asker.usage), "seconds": round(asker.seconds, 3)}
         journal.append(RunEnded(code, verdict.to_json() if verdict else {}, totals))
         progress.close()
@@ -177,17 +187,20 @@ def _stopped(journal: Journal, progress: Progress, folder: Path, reason: str, co
 
 def _company(config: str) -> Company:
     try:
-        return load_company(config, PROJECT)
+        return with_additions(load_company(config, PROJECT), PROJECT)
     except CompanyError as error:
         raise BadArguments(str(error)) from error
 
 
-def _check(settings: Settings) -> None:
-    """Find what makes the run impossible before anything is made or asked. Raises BadArguments."""
+def _check(settings: Settings, company: Company | None) -> None:
+    """Find what makes the run impossible before anything is made or asked. Raises BadArguments.
+
+    Without `company` the run has begun before: the given code is in the product already.
+    """
     if not settings.task.strip():
         raise BadArguments("The task is empty; say with --task what is to be built.")
-    if settings.path and not Path(settings.path).is_dir():
-        raise BadArguments(f"--path {settings.path}: there is no such folder.")
+    if company is not None:
+        _check_path(settings.path, company)
     if settings.allow_unsandboxed:
         _say("Warning: generated programs run WITHOUT a sandbox, with your rights, on your files.")
     elif missing := sandbox.available():
@@ -195,6 +208,18 @@ def _check(settings: Settings) -> None:
             f"The sandbox cannot start: {missing.reason} "
             "Generated programs are not run without it; --allow-unsandboxed runs them all the same."
         )
+
+
+def _check_path(path: str, company: Company) -> None:
+    if path and not Path(path).is_dir():
+        raise BadArguments(f"--path {path}: there is no such folder.")
+    if not company.flags.incremental_develop:
+        if path:
+            _say(f"Warning: --path is not used: {company.name} does not work on given code, as Incremental does.")
+    elif not path:
+        raise BadArguments(f"{company.name} works on code that is there: say with --path where it is.")
+    elif not given.holds_code(Path(path)):
+        raise BadArguments(f"--path {path}: there is no file in it that could be worked on.")
 
 
 def _snapshot(settings: Settings, number: int | None = None) -> Snapshot | None:

@@ -9,7 +9,7 @@ import difflib
 import os
 import re
 import secrets
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
@@ -140,6 +140,13 @@ class Workspace:
                 self._paths.setdefault(path)
         return Change(tuple(diffs), (), diffs, refused)
 
+    def adopt(self, paths: Iterable[str]) -> None:
+        """Let text files that lie in the folder belong to the product; they may be changed, never deleted."""
+        added = dict.fromkeys(paths)
+        self._adopted |= added.keys()
+        self._paths.update(added)
+        self._applied.update(added)
+
     def snapshot(self) -> Snapshot:
         """The files as they are now, for `restore`."""
         return Snapshot(self.files())
@@ -171,8 +178,9 @@ class Workspace:
         target = self.root / path
         target.parent.mkdir(parents=True, exist_ok=True)
         draft = self.root / f".{secrets.token_hex(8)}.tmp"
+        ending = "\r\n" if target.is_file() and b"\r\n" in target.read_bytes() else "\n"
         try:
-            with draft.open("x", encoding="utf-8", newline="\n") as file:
+            with draft.open("x", encoding="utf-8", newline=ending) as file:
                 file.write(text)
                 file.flush()
                 os.fsync(file.fileno())
@@ -194,6 +202,11 @@ def _read(path: Path) -> str | None:
         return None
 
 
+def is_text(path: Path) -> bool:
+    """Whether a file is text in UTF-8, and small enough to be somebody's writing."""
+    return path.stat().st_size <= _LARGEST_TEXT and _read(path) is not None
+
+
 def _texts_below(root: Path) -> list[str]:
     """Paths of the text files below `root` that may belong to a product."""
     found: list[str] = []
@@ -202,8 +215,8 @@ def _texts_below(root: Path) -> list[str]:
         for name in names:
             file = Path(folder, name)
             path = file.relative_to(root).as_posix()
-            plain = file.is_file() and not file.is_symlink() and file.stat().st_size <= _LARGEST_TEXT
-            if plain and refusal(path) is None and _read(file) is not None:
+            plain = file.is_file() and not file.is_symlink()
+            if plain and refusal(path) is None and is_text(file):
                 found.append(path)
     return found
 
