@@ -24,6 +24,7 @@ from chatdev.environment import Environment
 from chatdev.handoff import Handoff, Hook
 from chatdev.missing_imports import with_missing_imports
 from chatdev.patching import framed, patched
+from chatdev.person import Person, at_the_terminal
 from chatdev.phase import Phase, loop_named, phase_named
 from chatdev.reply import Reply, parse_reply
 from chatdev.strays import at_home
@@ -37,6 +38,7 @@ from journal.events import (
     RolledBack,
     SubtaskEnded,
     SubtaskStarted,
+    Typed,
     digest,
 )
 
@@ -64,6 +66,7 @@ class ChatChain:
     journal: Journal
     hooks: Sequence[Hook] = ()
     isolated: bool = True
+    person: Person = at_the_terminal
     attempts: dict[str, int] = field(default_factory=dict)
     setbacks: int = 0
     verdicts: dict[str, Verdict] = field(default_factory=dict)
@@ -78,7 +81,8 @@ class ChatChain:
 
     def _repeat(self, entry: ComposedEntry) -> None:
         ends = loop_named(entry.phase).ends
-        self.environment.review_finished = self.environment.stalled = False
+        environment = self.environment
+        environment.review_finished = environment.person_left = environment.stalled = False
         for cycle in range(1, entry.cycles + 1):
             for member in entry.composition:
                 ready = self._prepare(phase_named(member.phase))
@@ -97,6 +101,8 @@ class ChatChain:
             return environment.given is None or not environment.given.unchanged(environment.workspace.files())
         if condition == "review_finished":
             return environment.review_finished
+        if condition == "person_left":
+            return environment.person_left
         if condition == "no_bugs":
             passed = environment.verdict is not None and environment.verdict.passed
             return passed or (environment.stalled and not self._suspects())
@@ -119,6 +125,9 @@ class ChatChain:
             environment.test_reports = "\n".join([*environment.refusals, self._verdict().report(runs)])
         elif phase.prepare == "given":
             self._verdict()
+        elif phase.prepare == "person":
+            environment.comments = self._heard(phase)
+            return bool(environment.comments)
         elif phase.prepare == "next_gap":
             gaps = self._verdict().missing
             paths = (gap.path for gap in gaps if self.attempts.get(gap.path, 0) < _MOST_ATTEMPTS)
@@ -129,6 +138,18 @@ class ChatChain:
             good = {result.line for result in self._verdict().results if result.points == 2}
             environment.session = shown(run for run in environment.runs if run.line in good)
         return True
+
+    def _heard(self, phase: Phase) -> str:
+        """What a person says of the program as it is; a resumed run remembers it."""
+        workspace = self.environment.workspace
+        key = digest(phase.name, workspace.files())
+        typed = self.journal.recall(Typed, key)
+        if typed is None:
+            said = self.person(f"The program is in {workspace.root}.")
+            typed = Typed(key, phase.name, said.text, said.leaves)
+            self.journal.append(typed)
+        self.environment.person_left = typed.leaves
+        return typed.text
 
     def _suspects(self) -> dict[str, list[str]]:
         environment = self.environment

@@ -20,6 +20,7 @@ from journal.events import (
     RunStarted,
     SubtaskEnded,
     SubtaskStarted,
+    Typed,
 )
 
 
@@ -69,6 +70,8 @@ class ChatLog:
             return [("INFO", f"**[Uncertainty]**: {event.subtask}: {event.action}: {event.reason}")]
         if isinstance(event, Remedied):
             return [("INFO", f"**[Remedy]**: {event.subtask}: {event.remedy}: {event.refusal or 'kept'}")]
+        if isinstance(event, Typed):
+            return [("INFO", f"**[Human Comments]**:\n\n{event.text}")] if event.text else []
         if isinstance(event, Noted):
             return [("WARNING", event.note)]
         if isinstance(event, SubtaskEnded):

@@ -90,7 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Explicit for SIGINT too: a shell starts background jobs with it ignored.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _interrupt)
-    for stream in (sys.stdout, sys.stderr):
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
     # The engine and the sandbox are imported only now, so that --help needs neither.

@@ -48,6 +48,7 @@ class Environment:
     runs: tuple[AcceptanceRun, ...] = ()
     verdict: Verdict | None = None
     review_finished: bool = False
+    person_left: bool = False
     refusals: tuple[str, ...] = ()
     stalled: bool = False
     suspect: str = ""

@@ -121,6 +121,16 @@ class Executed(Event):
 
 
 @dataclass(frozen=True)
+class Typed(Event):
+    """What a person said when asked, empty where that was nothing; `leaves` where nothing more will come."""
+
+    key: str
+    subtask: str
+    text: str
+    leaves: bool
+
+
+@dataclass(frozen=True)
 class Checked(Event):
     """The verdict on the product after a subtask that changed it."""
 
