@@ -6,6 +6,7 @@ which may look at the answer and ask again.
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 from collections.abc import Sequence
@@ -13,13 +14,13 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from camel.messages import Answer, Message
+from camel.messages import OVERFLOW, Answer, Message
 from camel.roleplay import Outcome, Scene, conclusion_of, role_play
 from chatdev import conclusions
 from chatdev.acceptance import AcceptanceRun, parse_session, shown
 from chatdev.asking import Asker
 from chatdev.checkpoint import Verdict, check
-from chatdev.company import Company, ComposedEntry, SimpleEntry, fill, role_prompt
+from chatdev.company import Company, ComposedEntry, PhasePrompt, SimpleEntry, fill, role_prompt
 from chatdev.environment import Environment
 from chatdev.handoff import Handoff, Hook
 from chatdev.missing_imports import with_missing_imports
@@ -43,6 +44,7 @@ from journal.events import (
 )
 
 _PROMPTS = Path(__file__).parent / "prompts"
+_CHARACTERS_A_TOKEN = 3  # of code, at the least
 _MOST_ATTEMPTS = 5
 _MOST_CONTINUATIONS = 2
 _WARMER, _WARMEST = 0.1, 0.8
@@ -57,7 +59,8 @@ class ChatChain:
 
     `attempts` counts how often each file or function was asked to be written again, `setbacks` the changes
     taken back in a row: each makes the next attempt a little bolder (a higher temperature). `verdicts` holds
-    those given so far by what was checked: no product is executed twice.
+    those given so far by what was checked: no product is executed twice. `room` is how many characters of the
+    product's code fit into a prompt, where that had to be learnt.
     """
 
     company: Company
@@ -69,6 +72,7 @@ class ChatChain:
     person: Person = at_the_terminal
     attempts: dict[str, int] = field(default_factory=dict)
     setbacks: int = 0
+    room: int | None = None
     verdicts: dict[str, Verdict] = field(default_factory=dict)
 
     def run(self) -> None:
@@ -175,18 +179,7 @@ class ChatChain:
 
     def _converse(self, entry: SimpleEntry, phase: Phase, composed: bool) -> Answer:
         """The answer of one subtask, asked for, reflected upon, put in form and looked at by the hooks."""
-        prompt = self.company.phases[entry.phase]
-        roles = {"assistant_role": prompt.assistant_role, "user_role": prompt.user_role}
-        values = {**self.environment.values(), **roles}
-        scene = Scene(
-            assistant_role=prompt.assistant_role,
-            user_role=prompt.user_role,
-            assistant_prompt=role_prompt(self.company, prompt.assistant_role, values),
-            user_prompt=role_prompt(self.company, prompt.user_role, values),
-            opening=fill(prompt.text(composed), values),
-            max_turns=entry.max_turns,
-        )
-        outcome = role_play(scene, partial(self._ask, phase))
+        outcome = self._talk(entry, phase, composed)
         if entry.reflect and not outcome.concluded and not conclusions.decided(outcome.answer.text):
             outcome = self._reflect(phase, outcome)
         fits = partial(self._fits, phase)
@@ -197,6 +190,41 @@ class ChatChain:
             ask_more = partial(self._ask, phase, outcome.role, purpose="remedy")
             answer = hook(Handoff(phase.name, outcome.messages, answer, ask_more, fits))
         return answer
+
+    def _talk(self, entry: SimpleEntry, phase: Phase, composed: bool) -> Outcome:
+        """The conversation, with as much of the product's code as the model's window has room for."""
+        prompt = self.company.phases[entry.phase]
+        codes = len(str(self.environment.values()["codes"]))
+        room = codes if self.room is None else min(codes, self.room)
+        while True:
+            scene = self._scene(prompt, composed, room, entry.max_turns)
+            excess = len(scene.opening) + len(scene.assistant_prompt) - self._most_characters(phase)
+            if excess > 0:
+                room = max(0, room - int(excess))
+                scene = self._scene(prompt, composed, room, entry.max_turns)
+            if room < codes:
+                self.journal.append(Noted(phase.name, "the program is too long to be shown whole: a part is"))
+            outcome = role_play(scene, partial(self._ask, phase))
+            if outcome.answer.finish_reason != OVERFLOW or not room:
+                return outcome
+            room = self.room = room // 2
+
+    def _most_characters(self, phase: Phase) -> float:
+        """How long a prompt may be that leaves the phase's answer its place, as far as that is known."""
+        window = self.asker.window
+        return math.inf if window is None else _CHARACTERS_A_TOKEN * max(0, window - phase.max_tokens)
+
+    def _scene(self, prompt: PhasePrompt, composed: bool, room: int, turns: int) -> Scene:
+        roles = {"assistant_role": prompt.assistant_role, "user_role": prompt.user_role}
+        values = {**self.environment.values(room), **roles}
+        return Scene(
+            assistant_role=prompt.assistant_role,
+            user_role=prompt.user_role,
+            assistant_prompt=role_prompt(self.company, prompt.assistant_role, values),
+            user_prompt=role_prompt(self.company, prompt.user_role, values),
+            opening=fill(prompt.text(composed), values),
+            max_turns=turns,
+        )
 
     def _ask(self, phase: Phase, role: str, messages: Sequence[Message], purpose: str = "answer") -> Answer:
         temperature = min(phase.temperature + _WARMER * self.setbacks, _WARMEST)

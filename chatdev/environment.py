@@ -9,6 +9,7 @@ from pathlib import Path
 from chatdev.acceptance import AcceptanceRun, shown
 from chatdev.checkpoint import Verdict
 from chatdev.command_line import CommandLine, read_command_line
+from chatdev.excerpt import excerpt
 from chatdev.frame import frame, stubs
 from chatdev.given import Given
 from chatdev.patching import definition
@@ -69,20 +70,22 @@ class Environment:
     def _python(self) -> bool:
         return self.language.lower().startswith("python")
 
-    def _blamed(self, files: dict[str, str]) -> str:
-        """The code of the function that the tester blames, or all of it where none is blamed."""
-        source = definition(files.get("main.py", ""), self.suspect)
-        return render_files({"main.py": source} if source else files)
-
     def _start(self) -> str:
         """What a programmer starts from: the frame, or an empty page."""
         if self.command_line and self._python:
             return _text("frame").replace("{stubs}", stubs(self.command_line))
         return _text("plain").replace("{language}", self.language.lower())
 
-    def values(self) -> dict[str, object]:
-        """Every placeholder by name; a conclusion of a phase only the user knows goes by the phase's name."""
+    def values(self, room: int | None = None) -> dict[str, object]:
+        """Every placeholder by name; a conclusion of a phase only the user knows goes by the phase's name.
+
+        The product's code is given in at most `room` characters.
+        """
         files = self.workspace.files()
+        talk = (self.task, self.comments, self.test_reports, self.error_summary, self.unimplemented_file)
+        codes = excerpt(files, room, "\n".join((*talk, self.suspect)))
+        # Where the tester blames no function, all of the code is to blame.
+        blamed = definition(files.get("main.py", ""), self.suspect)
         line = self.command_line
         return {
             **self.conclusions,
@@ -92,7 +95,8 @@ class Environment:
             "ideas": self.ideas,
             "description": self.description,
             "gui": GUI if self.gui_design else "",
-            "codes": render_files(files),
+            "codes": codes,
+            "files": ", ".join(files),
             "pyfiles": ", ".join(path for path in files if path.endswith(".py")),
             "comments": self.comments,
             "error_summary": self.error_summary,
@@ -108,7 +112,7 @@ class Environment:
             "session": self.session,
             "manual_basis": f"These runs work:\n```\n{self.session}\n```" if self.session else "",
             "imports": imports(files),
-            "blamed": self._blamed(files),
+            "blamed": render_files({"main.py": blamed}) if blamed else codes,
             "repair": _text("repair_function" if self.suspect else "repair_file").replace(
                 "{function}", self.suspect
             ),

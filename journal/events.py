@@ -45,7 +45,10 @@ class SubtaskStarted(Event):
 
 @dataclass(frozen=True)
 class Answered(Event):
-    """One model call. `tokens` is a list of [text, logprob in nats, [[alternative, logprob], ...]]."""
+    """One model call. `tokens` is a list of [text, logprob in nats, [[alternative, logprob], ...]].
+
+    `window` is the model's, in tokens, where the prompt did not fit into it and the server said so.
+    """
 
     key: str
     subtask: str
@@ -60,6 +63,7 @@ class Answered(Event):
     logprob_kind: str
     seconds: float
     model: str
+    window: int | None = None
 
 
 @dataclass(frozen=True)
