@@ -10,7 +10,7 @@ import math
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -19,24 +19,17 @@ from camel.roleplay import Outcome, Scene, conclusion_of, role_play
 from chatdev import conclusions
 from chatdev.acceptance import AcceptanceRun, parse_session, shown
 from chatdev.asking import Asker
-from chatdev.checkpoint import Verdict, check
 from chatdev.company import Company, ComposedEntry, PhasePrompt, SimpleEntry, fill, role_prompt
 from chatdev.environment import Environment
 from chatdev.handoff import Handoff, Hook
-from chatdev.missing_imports import with_missing_imports
-from chatdev.patching import framed, patched
+from chatdev.images import Painter, placeholder, proposed
 from chatdev.person import Person, at_the_terminal
 from chatdev.phase import Phase, loop_named, phase_named
-from chatdev.reply import Reply, parse_reply
-from chatdev.strays import at_home
-from chatdev.suspects import suspects
-from chatdev.workspace import Change
+from chatdev.reply import parse_reply
+from chatdev.workshop import Workshop, refusals
 from journal import Journal
 from journal.events import (
-    Checked,
-    FilesChanged,
     Noted,
-    RolledBack,
     SubtaskEnded,
     SubtaskStarted,
     Typed,
@@ -47,6 +40,7 @@ _PROMPTS = Path(__file__).parent / "prompts"
 _CHARACTERS_A_TOKEN = 3  # of code, at the least
 _MOST_ATTEMPTS = 5
 _MOST_CONTINUATIONS = 2
+_MOST_IMAGES = 12
 _WARMER, _WARMEST = 0.1, 0.8
 _CALLED_HOW = re.compile(r"main\.py|standard input|\bstdin\b", re.IGNORECASE)
 _REFLECTION = "{conversations}\n\n{question}"
@@ -57,10 +51,8 @@ _EXECUTIVE, _COUNSELOR = "Chief Executive Officer", "Counselor"
 class ChatChain:
     """Runs a company's chain on one environment.
 
-    `attempts` counts how often each file or function was asked to be written again, `setbacks` the changes
-    taken back in a row: each makes the next attempt a little bolder (a higher temperature). `verdicts` holds
-    those given so far by what was checked: no product is executed twice. `room` is how many characters of the
-    product's code fit into a prompt, where that had to be learnt.
+    Each change taken back makes the next attempt a little bolder (a higher temperature). `room` is how many
+    characters of the product's code fit into a prompt, where that had to be learnt.
     """
 
     company: Company
@@ -70,10 +62,11 @@ class ChatChain:
     hooks: Sequence[Hook] = ()
     isolated: bool = True
     person: Person = at_the_terminal
-    attempts: dict[str, int] = field(default_factory=dict)
-    setbacks: int = 0
+    painter: Painter = placeholder
     room: int | None = None
-    verdicts: dict[str, Verdict] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.workshop = Workshop(self.environment, self.journal, self.isolated, self.painter)
 
     def run(self) -> None:
         """Play every entry of the chain in order. Raises ModelUnusable and what hooks raise."""
@@ -109,7 +102,7 @@ class ChatChain:
             return environment.person_left
         if condition == "no_bugs":
             passed = environment.verdict is not None and environment.verdict.passed
-            return passed or (environment.stalled and not self._suspects())
+            return passed or (environment.stalled and not self.workshop.suspects())
         return False
 
     def _prepare(self, phase: Phase) -> bool:
@@ -119,27 +112,29 @@ class ChatChain:
             return bool(_CALLED_HOW.search(environment.task))
         if phase.prepare == "passing":
             environment.comments = ""
-            return self._verdict().passed
+            return self.workshop.verdict().passed
         if phase.prepare == "commented":
             return bool(environment.comments)
         if phase.prepare == "test":
-            function, runs = next(iter(self._suspects().items()), ("", None))
+            function, runs = next(iter(self.workshop.suspects().items()), ("", None))
             environment.suspect, environment.stalled = function, False
-            self.attempts[function] = self.attempts.get(function, 0) + 1
-            environment.test_reports = "\n".join([*environment.refusals, self._verdict().report(runs)])
+            self.workshop.attempted(function)
+            environment.test_reports = "\n".join([*environment.refusals, self.workshop.verdict().report(runs)])
         elif phase.prepare == "given":
-            self._verdict()
+            self.workshop.verdict()
         elif phase.prepare == "person":
             environment.comments = self._heard(phase)
             return bool(environment.comments)
+        elif phase.prepare == "drawn":
+            return bool(environment.images)
         elif phase.prepare == "next_gap":
-            gaps = self._verdict().missing
-            paths = (gap.path for gap in gaps if self.attempts.get(gap.path, 0) < _MOST_ATTEMPTS)
+            gaps = self.workshop.verdict().missing
+            paths = (gap.path for gap in gaps if self.workshop.attempts.get(gap.path, 0) < _MOST_ATTEMPTS)
             path = environment.unimplemented_file = next(paths, "")
             environment.gaps = "\n".join(f"- {gap.name}: {gap.why}" for gap in gaps if gap.path == path)
             return bool(path)
         elif phase.prepare == "session":
-            good = {result.line for result in self._verdict().results if result.points == 2}
+            good = {result.line for result in self.workshop.verdict().results if result.points == 2}
             environment.session = shown(run for run in environment.runs if run.line in good)
         return True
 
@@ -154,12 +149,6 @@ class ChatChain:
             self.journal.append(typed)
         self.environment.person_left = typed.leaves
         return typed.text
-
-    def _suspects(self) -> dict[str, list[str]]:
-        environment = self.environment
-        source = environment.workspace.files().get("main.py", "")
-        found = suspects(environment.command_line, source, environment.runs, self._verdict())
-        return {function: runs for function, runs in found.items() if not self.attempts.get(function)}
 
     def _play(self, entry: SimpleEntry, *, composed: bool, cycle: int | None = None) -> None:
         phase, asker = phase_named(entry.phase), self.asker
@@ -227,7 +216,7 @@ class ChatChain:
         )
 
     def _ask(self, phase: Phase, role: str, messages: Sequence[Message], purpose: str = "answer") -> Answer:
-        temperature = min(phase.temperature + _WARMER * self.setbacks, _WARMEST)
+        temperature = min(phase.temperature + _WARMER * self.workshop.setbacks, _WARMEST)
         return self.asker.ask(
             phase.name,
             role,
@@ -261,7 +250,7 @@ class ChatChain:
         said = outcome.answer.text
         if phase.form:
             form = (_PROMPTS / f"form_{phase.form}.txt").read_text(encoding="utf-8")
-            question = "\n".join([*_refusals(parse_reply(said)), form])
+            question = "\n".join([*refusals(parse_reply(said)), form])
             again: tuple[Message, ...] = (Message("assistant", said), Message("user", question))
         elif not said.strip():
             again = ()
@@ -287,12 +276,15 @@ class ChatChain:
             environment.error_summary = conclusion_of(text)
         elif phase.writes == "requirements":
             environment.requirements = conclusions.packages(text, frozenset(sys.stdlib_module_names))
-            self._write({"requirements.txt": environment.requirements}, phase)
+            self.workshop.write({"requirements.txt": environment.requirements}, phase.name)
         elif phase.writes == "manual":
             environment.manual = conclusions.manual(text)
-            self._write({"manual.md": environment.manual}, phase, allow=("manual.md",))
+            self.workshop.write({"manual.md": environment.manual}, phase.name, allow=("manual.md",))
+        elif phase.writes == "images":
+            environment.images = dict(list(proposed(text).items())[:_MOST_IMAGES])
+            self.workshop.draw(environment.images, phase.name)
         elif phase.writes == "codes":
-            self._change_codes(phase, text)
+            self.workshop.change_codes(phase, text)
         else:
             environment.conclusions[phase.name] = conclusion_of(text)
 
@@ -301,75 +293,3 @@ class ChatChain:
         line = self.environment.command_line
         runs = parse_session(answer.text, answer.tokens)
         return tuple(run for run in runs if line is None or run.expects_error or line.knows(run.arguments))
-
-    def _write(self, files: dict[str, str], phase: Phase, allow: Sequence[str] = ()) -> Change:
-        change = self.environment.workspace.apply(files, allow=allow)
-        self.journal.append(FilesChanged(phase.name, change.diffs, change.refused))
-        return change
-
-    def _change_codes(self, phase: Phase, text: str) -> None:
-        """Write the files of a reply, check the product, and take back a change that made it worse."""
-        environment = self.environment
-        workspace = environment.workspace
-        reply = parse_reply(text, known_files=list(workspace.files()), language=environment.language)
-        environment.refusals = _refusals(reply)
-        for refusal in environment.refusals:
-            self.journal.append(Noted(phase.name, refusal))
-        before, verdict_before = workspace.snapshot(), environment.verdict
-        files = at_home(reply.files, workspace.files())
-        files = {path: self._completed(phase, path, text) for path, text in files.items()}
-        environment.stalled = not self._write(files, phase).diffs
-        if environment.unimplemented_file:
-            path = environment.unimplemented_file
-            self.attempts[path] = self.attempts.get(path, 0) + 1
-        verdict = self._verdict(phase.name)
-        if verdict_before is None:
-            return
-        better, worse = verdict.rank > verdict_before.rank, verdict.rank < verdict_before.rank
-        if worse or (phase.keeps == "better" and not better):
-            undone = workspace.restore(before)
-            reason = "it made the product worse" if worse else "it did not make the product better"
-            environment.setback = f"The last change was taken back, {reason}:\n{verdict.report()}"
-            self.journal.append(RolledBack(phase.name, reason, undone.diffs))
-            environment.verdict = verdict_before
-            self.setbacks += 1
-        else:
-            self.setbacks, environment.setback = 0, ""
-
-    def _completed(self, phase: Phase, path: str, text: str) -> str:
-        """A file of a reply made whole: what it leaves out is there already, or stands in the frame."""
-        if not path.endswith(".py"):
-            return text
-        environment = self.environment
-        known = environment.workspace.files().get(path)
-        if known is None and path == "main.py" and environment.frame():
-            text = framed(environment.frame(), text)
-        text, modules = with_missing_imports(patched(known or "", text, part=environment.given is not None))
-        if modules:
-            self.journal.append(Noted(phase.name, f"{path}: added import of {', '.join(modules)}"))
-        return text
-
-    def _verdict(self, subtask: str = "") -> Verdict:
-        """The verdict on the product as it is; where `subtask` changed it, the product is checked anew."""
-        environment = self.environment
-        if environment.verdict is None or subtask:
-            files, runs = environment.workspace.files(), environment.runs
-            known = digest(files, [asdict(run) for run in runs])
-            if known not in self.verdicts:
-                line = environment.command_line
-                self.verdicts[known] = check(
-                    environment.workspace.root,
-                    files,
-                    runs,
-                    self.journal,
-                    needs_arguments=line is not None and line.needs_arguments,
-                    isolated=self.isolated,
-                    given=environment.given,
-                )
-            environment.verdict = self.verdicts[known]
-            self.journal.append(Checked(subtask, environment.verdict.passed, environment.verdict.to_json()))
-        return environment.verdict
-
-
-def _refusals(reply: Reply) -> tuple[str, ...]:
-    return tuple(f"A file was not saved: {problem}" for problem in reply.problems)

@@ -60,6 +60,11 @@ def parser() -> argparse.ArgumentParser:
     own = result.add_argument_group("uncertainty and the run")
     own.add_argument("--base-url", help="an OpenAI-compatible server; the key comes from OPENAI_API_KEY")
     own.add_argument(
+        "--image-url",
+        default="",
+        help="an OpenAI-compatible image server (Art companies); without it pictures are placeholders drawn here",
+    )
+    own.add_argument(
         "--uq",
         choices=UNCERTAINTY_MODES,
         default="on",
@@ -114,6 +119,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             config=options.config,
             model=_absolute(options.model),
             base_url=options.base_url,
+            image_url=options.image_url,
             path=str(Path(options.path).absolute()) if options.path else "",
             uq=options.uq,
             store=_store(options.store, options.warehouse),

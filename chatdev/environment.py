@@ -46,6 +46,7 @@ class Environment:
     unimplemented_file: str = ""
     gaps: str = ""
     session: str = ""
+    images: dict[str, str] = field(default_factory=dict)
     runs: tuple[AcceptanceRun, ...] = ()
     verdict: Verdict | None = None
     review_finished: bool = False
@@ -105,7 +106,7 @@ class Environment:
             "setback": self.setback,
             "unimplemented_file": self.unimplemented_file,
             "gaps": self.gaps,
-            "images": "",
+            "images": "\n".join(f"{name}: {description}" for name, description in sorted(self.images.items())),
             "usage": f"Our program is called like this:\n{line.usage()}" if line else "",
             "frame": self._start(),
             "runs": shown(self.runs),

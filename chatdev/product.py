@@ -12,6 +12,7 @@ from pathlib import Path
 
 from chatdev.company import Company, Flags
 from chatdev.environment import Environment
+from chatdev.images import mentioned
 from chatdev.workspace import DRAFTS
 
 _UNSAFE = re.compile(r"[^\w.+-]+")
@@ -56,6 +57,7 @@ def write_meta(folder: Path, company: Company, environment: Environment, version
     flags = {flag.name: getattr(company.flags, flag.name) for flag in fields(Flags)}
     config = [f"ChatEnvConfig.{name}: {flags[name]}" for name in _META_FLAGS]
     config.append(f"ChatEnvConfig.background_prompt: {company.background_prompt}")
+    shown = mentioned(environment.workspace.files().values())
     sections = {
         "Task": environment.task,
         "Config": "\n".join(config),
@@ -64,8 +66,8 @@ def write_meta(folder: Path, company: Company, environment: Environment, version
         "Ideas": environment.ideas,
         "Language": environment.language,
         "Code_Version": str(version),
-        "Proposed_images": "0",
-        "Incorporated_images": "0",
+        "Proposed_images": str(len(environment.images)),
+        "Incorporated_images": str(len(environment.images.keys() & shown)),
     }
     text = "".join(f"{label}:\n{value}\n\n" for label, value in sections.items())
     (folder / "meta.txt").write_text(text, encoding="utf-8", newline="\n")

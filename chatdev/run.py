@@ -21,6 +21,7 @@ from chatdev.chain import ChatChain
 from chatdev.chat_log import ChatLog
 from chatdev.company import PROJECT, Company, CompanyError, load_company
 from chatdev.environment import Environment
+from chatdev.images import placeholder, server_painter
 from chatdev.progress import Progress
 from chatdev.settings import Settings
 from chatdev.summary import summary
@@ -28,6 +29,7 @@ from chatdev.uncertainty import uncertainty_hook
 from chatdev.workspace import Workspace
 from journal import Event, Journal, JournalError, read
 from journal.events import (
+    Drawn,
     FilesChanged,
     Interrupted,
     Noted,
@@ -133,7 +135,15 @@ def _run(
     hooks = []
     if settings.uq != "off":
         hooks.append(uncertainty_hook(company.uncertainty, _mode(settings, company), journal, snapshot))
-    chain = ChatChain(company, environment, asker, journal, hooks, isolated=not settings.allow_unsandboxed)
+    chain = ChatChain(
+        company,
+        environment,
+        asker,
+        journal,
+        hooks,
+        isolated=not settings.allow_unsandboxed,
+        painter=server_painter(settings.image_url) if settings.image_url else placeholder,
+    )
     events: list[Event] = []
     log = ChatLog(folder / f"{started.product}_{started.organization}_{started.stamp}.log", company)
     progress = Progress(sys.stderr)
@@ -239,7 +249,9 @@ def _mode(settings: Settings, company: Company) -> str:
 
 
 def _written(events: Sequence[Event]) -> list[str]:
-    return [path for event in events if isinstance(event, (FilesChanged, RolledBack)) for path in event.diffs]
+    drawn = [event.path for event in events if isinstance(event, Drawn)]
+    changes = (event for event in events if isinstance(event, (FilesChanged, RolledBack)))
+    return [*drawn, *(path for change in changes for path in change.diffs)]
 
 
 def _say(sentence: str) -> None:

@@ -12,7 +12,7 @@ UNCERTAINTY_MODES = ("on", "observe", "off")
 @dataclass(frozen=True)
 class Settings:
     """`uq` is `on` (the gate measures and acts), `observe` (it only measures) or `off`. `store` is the file of
-    learnt thresholds, empty where there is none."""
+    learnt thresholds, `image_url` an image server, each empty where there is none."""
 
     task: str = DEFAULT_TASK
     name: str = "Gomoku"
@@ -20,6 +20,7 @@ class Settings:
     config: str = "Default"
     model: str = DEFAULT_MODEL
     base_url: str | None = None
+    image_url: str = ""
     path: str = ""
     uq: str = "on"
     store: str = ""

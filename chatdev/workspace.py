@@ -174,14 +174,26 @@ class Workspace:
             return "a file has the name of one of its folders"
         return None
 
+    def place(self, name: str, data: bytes) -> str | None:
+        """Write a file that is no text, such as a picture. Returns why it was refused, None where it was not."""
+        path = normal_path(name)
+        if why := refusal(path) or self._obstacle(path):
+            return why
+        self._put(path, data)
+        return None
+
     def _write(self, path: str, text: str) -> None:
+        target = self.root / path
+        keeps = target.is_file() and b"\r\n" in target.read_bytes()
+        self._put(path, (text.replace("\n", "\r\n") if keeps else text).encode("utf-8"))
+
+    def _put(self, path: str, data: bytes) -> None:
         target = self.root / path
         target.parent.mkdir(parents=True, exist_ok=True)
         draft = self.root / f".{secrets.token_hex(8)}.tmp"
-        ending = "\r\n" if target.is_file() and b"\r\n" in target.read_bytes() else "\n"
         try:
-            with draft.open("x", encoding="utf-8", newline=ending) as file:
-                file.write(text)
+            with draft.open("xb") as file:
+                file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
             draft.replace(target)

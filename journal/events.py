@@ -135,6 +135,18 @@ class Typed(Event):
 
 
 @dataclass(frozen=True)
+class Drawn(Event):
+    """A picture put into the product, in base64; `placeholder` says why it is only one, where a server failed."""
+
+    key: str
+    subtask: str
+    path: str
+    description: str
+    png: str
+    placeholder: str = ""
+
+
+@dataclass(frozen=True)
 class Checked(Event):
     """The verdict on the product after a subtask that changed it."""
 

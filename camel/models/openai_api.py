@@ -55,7 +55,7 @@ class OpenAIModel:
         self.name = name
         self.window = window
         self.url = server_url(base_url)
-        self._client = _client(self.url, timeout)
+        self._client = client(self.url, timeout)
         self._options = dict(options or {})
         self._logprob_kind = logprob_kind
         # What the server has taught: see _learn.
@@ -181,7 +181,8 @@ def server_url(base_url: str | None = None) -> str:
     return base_url or os.environ.get("BASE_URL") or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
 
 
-def _client(url: str, timeout: float) -> openai.OpenAI:
+def client(url: str, timeout: float) -> openai.OpenAI:
+    """A client for the server at `url`, with the key of the environment. Raises ModelUnusable; makes no call."""
     if not url.startswith(("http://", "https://")):
         raise ModelUnusable(f"{url!r} is not a web address", "Give --base-url as http://HOST:PORT/v1.")
     key = os.environ.get("OPENAI_API_KEY", "").strip(" \t\r\n'\"")

@@ -38,6 +38,8 @@ PHASES = {
     "CodeComplete": (PROGRAMMER, CTO, "finish <{unimplemented_file}> of {codes}"),
     "CodeReviewComment": (REVIEWER, PROGRAMMER, "{codes}"),
     "CodeReviewModification": (PROGRAMMER, REVIEWER, "comment: {comments}"),
+    "ArtDesign": (PROGRAMMER, CTO, "pictures"),
+    "ArtIntegration": (PROGRAMMER, CTO, "use {images}"),
     "CodeReviewHuman": (PROGRAMMER, REVIEWER, "person: {comments}"),
     "TestErrorSummary": (PROGRAMMER, TESTER, "report: {test_reports}"),
     "TestModification": (PROGRAMMER, TESTER, "report: {test_reports}, summary: {error_summary}"),
