@@ -26,6 +26,7 @@ from chatdev.progress import Progress
 from chatdev.settings import Settings
 from chatdev.summary import summary
 from chatdev.uncertainty import uncertainty_hook
+from chatdev.version_control import History
 from chatdev.workspace import Workspace
 from journal import Event, Journal, JournalError, read
 from journal.events import (
@@ -148,6 +149,8 @@ def _run(
     log = ChatLog(folder / f"{started.product}_{started.organization}_{started.stamp}.log", company)
     progress = Progress(sys.stderr)
     journal.listeners += [lambda event, replayed: events.append(event), log, progress]
+    if company.flags.git_management:
+        journal.listeners.append(History(folder, sys.stderr))
     try:
         journal.append(started)
         for warning in company.warnings:
