@@ -206,12 +206,14 @@ class ChatChain:
     def _scene(self, prompt: PhasePrompt, composed: bool, room: int, turns: int) -> Scene:
         roles = {"assistant_role": prompt.assistant_role, "user_role": prompt.user_role}
         values = {**self.environment.values(room), **roles}
+        text = prompt.text(composed)
+        lessons = self.environment.lessons if phase_named(prompt.name).recalls and "{examples}" not in text else ""
         return Scene(
             assistant_role=prompt.assistant_role,
             user_role=prompt.user_role,
             assistant_prompt=role_prompt(self.company, prompt.assistant_role, values),
             user_prompt=role_prompt(self.company, prompt.user_role, values),
-            opening=fill(prompt.text(composed), values),
+            opening=fill(text, values) + (f"\n\n{lessons}" if lessons else ""),
             max_turns=turns,
         )
 
@@ -267,6 +269,8 @@ class ChatChain:
             environment.modality = conclusions.decision(text).lower().replace(".", "")
         elif phase.writes == "language":
             environment.language = conclusions.decision(text) or environment.language
+        elif phase.writes == "task":
+            environment.task = self._restated(phase, text)
         elif phase.writes == "runs":
             environment.runs = self._runs(answer)
         elif phase.writes == "comments":
@@ -287,6 +291,16 @@ class ChatChain:
             self.workshop.change_codes(phase, text)
         else:
             environment.conclusions[phase.name] = conclusion_of(text)
+
+    def _restated(self, phase: Phase, text: str) -> str:
+        """The task in better words, unless these lose something of it."""
+        task = self.environment.task
+        if lost := conclusions.lost(task, text):
+            self.journal.append(
+                Noted(phase.name, f"the task stays as it is; its new words lack {', '.join(lost)}")
+            )
+            return task
+        return conclusion_of(text) or task
 
     def _runs(self, answer: Answer) -> tuple[AcceptanceRun, ...]:
         """The acceptance runs of an answer, without calls of commands that the task does not have."""

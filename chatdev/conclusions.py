@@ -16,6 +16,7 @@ _PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[\w,]+\])?(?:\s*,?\s*[=<>
 _LONGEST_DECISION = 40
 _WHOLE_FENCE = re.compile(r"\A\s*(?:.*\n)??\s*```(?:markdown|md)[ \t]*\n(.*)\n\s*```", re.DOTALL)
 _FINISHED = re.compile(r"(?<!not )(?<!n't )\bfinished\b|^\W*finish\W*$", re.IGNORECASE)
+_DETAIL = re.compile(r"`[^`\n]+`|\"[^\"\n]+\"|(?<!\w)--[a-z][\w-]*|\b\w+\.[a-z]\w{1,4}\b|\b\d+(?:\.\d+)?\b")
 _NO_PACKAGE = frozenset(["python", "python3", "pip", "none", "nothing", "no", "empty", "done", "finished"])
 
 
@@ -48,6 +49,12 @@ def decision(text: str) -> str:
 def review_finished(text: str) -> bool:
     """Whether a reviewer's conclusion says that nothing is left to do."""
     return bool(_FINISHED.search(conclusion_of(text).partition("\n")[0])) and len(conclusion_of(text)) < 80
+
+
+def lost(task: str, text: str) -> list[str]:
+    """What of a task, word for word, its new version in a reply does not say: names, options, numbers, quotes."""
+    said = conclusion_of(text)
+    return [detail for detail in dict.fromkeys(_DETAIL.findall(task)) if detail not in said]
 
 
 def packages(text: str, standard: frozenset[str]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 
 from chatdev.acceptance import AcceptanceRun, shown
@@ -28,7 +27,8 @@ class Environment:
     """The run's shared state; `values()` are the placeholders that prompts may use.
 
     `stalled` means that the last change to the product changed nothing, `setback` why the last one was taken
-    back, `suspect` is the function that the tester blames. `given` is the code that an incremental run began with.
+    back, `suspect` is the function that the tester blames. `given` is the code that an incremental run began with,
+    `lessons` what similar products taught.
     """
 
     task: str
@@ -55,10 +55,11 @@ class Environment:
     stalled: bool = False
     suspect: str = ""
     given: Given | None = None
+    lessons: str = ""
     setback: str = ""
     conclusions: dict[str, str] = field(default_factory=dict)
 
-    @cached_property
+    @property
     def command_line(self) -> CommandLine | None:
         """How the task says the program is called, where it says so in the usual notation."""
         return read_command_line(self.task)
@@ -103,6 +104,7 @@ class Environment:
             "error_summary": self.error_summary,
             "test_reports": self.test_reports,
             "requirements": self.requirements,
+            "examples": self.lessons,
             "setback": self.setback,
             "unimplemented_file": self.unimplemented_file,
             "gaps": self.gaps,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import errno
 import sys
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 import sandbox
@@ -22,6 +23,7 @@ from chatdev.chat_log import ChatLog
 from chatdev.company import PROJECT, Company, CompanyError, load_company
 from chatdev.environment import Environment
 from chatdev.images import placeholder, server_painter
+from chatdev.memory import STORE, recall, remember
 from chatdev.progress import Progress
 from chatdev.settings import Settings
 from chatdev.summary import summary
@@ -33,10 +35,12 @@ from journal.events import (
     Drawn,
     FilesChanged,
     Interrupted,
+    Learnt,
     Noted,
     RolledBack,
     RunEnded,
     RunStarted,
+    digest,
 )
 from journal.journal import FILE_NAME
 from uq.gate import GateStopped
@@ -44,12 +48,28 @@ from uq.gate import GateStopped
 COMPLETE, BAD_ARGUMENTS, MODEL_UNUSABLE, INCOMPLETE, INTERRUPTED = 0, 2, 3, 4, 130
 
 
+LookUp = Callable[[str], str]
+"""Gives what the web says about a task, in a few sentences."""
+
+
 class BadArguments(Exception):
     """What was asked for cannot be done; the message says what to change."""
 
 
-def start(settings: Settings, warehouse: Path) -> int:
-    """Run the company on a task. Returns the exit code; nothing is made when the arguments are bad."""
+@dataclass(frozen=True)
+class _Means:
+    """What a run works with beside its company."""
+
+    model: Model
+    snapshot: Snapshot | None
+    look_up: LookUp | None
+
+
+def start(settings: Settings, warehouse: Path, look_up: LookUp | None = None) -> int:
+    """Run the company on a task. Returns the exit code; nothing is made when the arguments are bad.
+
+    `look_up` is asked about the task where the company has `web_spider` on.
+    """
     company = _company(settings.config)
     _check(settings, company)
     snapshot = _snapshot(settings)
@@ -78,12 +98,12 @@ def start(settings: Settings, warehouse: Path) -> int:
             model=model.name,
             thresholds_snapshot=snapshot.number if snapshot else None,
         )
-        return _run(folder, journal, started, company, settings, model, snapshot)
+        return _run(folder, journal, started, company, settings, _Means(model, snapshot, look_up))
     finally:
         model.close()
 
 
-def resume(folder: Path, *, allow_unsandboxed: bool = False) -> int:
+def resume(folder: Path, *, allow_unsandboxed: bool = False, look_up: LookUp | None = None) -> int:
     """Go on with the stopped run in `folder`: replay what its journal holds, then go on live."""
     path = folder / FILE_NAME
     try:
@@ -109,7 +129,7 @@ def resume(folder: Path, *, allow_unsandboxed: bool = False) -> int:
             raise BadArguments(f"{path} was made with the model {started.model}, not with {model.name}.")
         journal = Journal.resume(path)
         product.remove_written(folder, _written(events))
-        return _run(folder, journal, started, company, settings, model, snapshot)
+        return _run(folder, journal, started, company, settings, _Means(model, snapshot, look_up))
     except JournalError as error:
         raise BadArguments(str(error)) from error
     finally:
@@ -122,9 +142,9 @@ def _run(
     started: RunStarted,
     company: Company,
     settings: Settings,
-    model: Model,
-    snapshot: Snapshot | None,
+    means: _Means,
 ) -> int:
+    model, snapshot = means.model, means.snapshot
     environment = Environment(
         task=settings.task,
         workspace=Workspace(folder, adopt=False),
@@ -155,6 +175,12 @@ def _run(
         journal.append(started)
         for warning in company.warnings:
             journal.append(Noted("", str(warning)))
+        if company.flags.with_memory:
+            environment.lessons = _learn(journal, "memory", settings.task, partial(recall, folder.parent / STORE))
+        if company.flags.web_spider and means.look_up:
+            environment.description = _learn(journal, "web", settings.task, means.look_up)
+        elif company.flags.web_spider:
+            journal.append(Noted("", "web_spider is on, but there is nothing here to search the web with"))
         if snapshot and (nothing_learnt := snapshot.lacks(model.name)):
             journal.append(Noted("", nothing_learnt))
         chain.run()
@@ -168,6 +194,8 @@ def _run(
         code = COMPLETE if done else INCOMPLETE
         totals = {"calls": asker.calls, **asdict(asker.usage), "seconds": round(asker.seconds, 3)}
         journal.append(RunEnded(code, verdict.to_json() if verdict else {}, totals))
+        if company.flags.with_memory:
+            remember(folder.parent / STORE, events)
         progress.close()
         print(summary(events, folder), flush=True)
         return code
@@ -244,6 +272,16 @@ def _snapshot(settings: Settings, number: int | None = None) -> Snapshot | None:
             return store.snapshot(number)
     except CalibrationError as error:
         raise BadArguments(str(error)) from error
+
+
+def _learn(journal: Journal, source: str, task: str, look_up: LookUp) -> str:
+    """What `look_up` finds about the task; a resumed run knows what it found the first time."""
+    key = digest(source, task)
+    learnt = journal.recall(Learnt, key)
+    if learnt is None:
+        learnt = Learnt(key, source, look_up(task))
+        journal.append(learnt)
+    return learnt.text
 
 
 def _mode(settings: Settings, company: Company) -> str:

@@ -147,6 +147,15 @@ class Drawn(Event):
 
 
 @dataclass(frozen=True)
+class Learnt(Event):
+    """What was brought into the run from outside before it began: `source` is `memory` or `web`."""
+
+    key: str
+    source: str
+    text: str
+
+
+@dataclass(frozen=True)
 class Checked(Event):
     """The verdict on the product after a subtask that changed it."""
 
