@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 from camel.messages import OVERFLOW, Answer, Message
 from camel.roleplay import Outcome, Scene, conclusion_of, role_play
-from chatdev import conclusions
+from chatdev import conclusions, user_phases
 from chatdev.acceptance import AcceptanceRun, parse_session, shown
 from chatdev.asking import Asker
 from chatdev.company import Company, ComposedEntry, PhasePrompt, SimpleEntry, fill, role_prompt
@@ -63,6 +63,7 @@ class ChatChain:
     isolated: bool = True
     person: Person = at_the_terminal
     painter: Painter = placeholder
+    own_phases: Mapping[str, user_phases.Phase] = field(default_factory=dict)
     room: int | None = None
 
     def __post_init__(self) -> None:
@@ -205,7 +206,9 @@ class ChatChain:
 
     def _scene(self, prompt: PhasePrompt, composed: bool, room: int, turns: int) -> Scene:
         roles = {"assistant_role": prompt.assistant_role, "user_role": prompt.user_role}
-        values = {**self.environment.values(room), **roles}
+        own = self.own_phases.get(prompt.name)
+        placed = user_phases.before(own, self.environment) if own else {}
+        values = {**self.environment.values(room), **placed, **roles}
         text = prompt.text(composed)
         lessons = self.environment.lessons if phase_named(prompt.name).recalls and "{examples}" not in text else ""
         return Scene(
@@ -265,7 +268,9 @@ class ChatChain:
     def _conclude(self, phase: Phase, answer: Answer) -> None:
         """Let the conclusion become what the phase says it becomes."""
         environment, text = self.environment, answer.text
-        if phase.writes == "modality":
+        if own := self.own_phases.get(phase.name):
+            self._conclude_own(own, phase, text)
+        elif phase.writes == "modality":
             environment.modality = conclusions.decision(text).lower().replace(".", "")
         elif phase.writes == "language":
             environment.language = conclusions.decision(text) or environment.language
@@ -279,11 +284,9 @@ class ChatChain:
         elif phase.writes == "error_summary":
             environment.error_summary = conclusion_of(text)
         elif phase.writes == "requirements":
-            environment.requirements = conclusions.packages(text, frozenset(sys.stdlib_module_names))
-            self.workshop.write({"requirements.txt": environment.requirements}, phase.name)
+            self._keep_requirements(phase, text)
         elif phase.writes == "manual":
-            environment.manual = conclusions.manual(text)
-            self.workshop.write({"manual.md": environment.manual}, phase.name, allow=("manual.md",))
+            self._keep_manual(phase, text)
         elif phase.writes == "images":
             environment.images = dict(list(proposed(text).items())[:_MOST_IMAGES])
             self.workshop.draw(environment.images, phase.name)
@@ -291,6 +294,28 @@ class ChatChain:
             self.workshop.change_codes(phase, text)
         else:
             environment.conclusions[phase.name] = conclusion_of(text)
+
+    def _conclude_own(self, own: user_phases.Phase, phase: Phase, text: str) -> None:
+        """Let a user's phase conclude, and write the files that it wants."""
+        environment, conclusion = self.environment, conclusion_of(text)
+        environment.conclusions[phase.name] = conclusion
+        result = user_phases.after(own, environment, conclusion)
+        for reply in result.changes:
+            self.workshop.change_codes(phase, reply)
+        if result.requirements != environment.requirements:
+            self._keep_requirements(phase, result.requirements)
+        if result.manual != environment.manual:
+            self._keep_manual(phase, result.manual)
+
+    def _keep_requirements(self, phase: Phase, text: str) -> None:
+        environment = self.environment
+        given = environment.given.files.get("requirements.txt", "") if environment.given else ""
+        environment.requirements = conclusions.packages(text, frozenset(sys.stdlib_module_names), given)
+        self.workshop.write({"requirements.txt": environment.requirements}, phase.name)
+
+    def _keep_manual(self, phase: Phase, text: str) -> None:
+        self.environment.manual = conclusions.manual(text)
+        self.workshop.write({"manual.md": self.environment.manual}, phase.name, allow=("manual.md",))
 
     def _restated(self, phase: Phase, text: str) -> str:
         """The task in better words, unless these lose something of it."""

@@ -108,6 +108,7 @@ class Company:
     """A company whose chain, prompts and roles fit together; `sources` maps file names to the files read."""
 
     name: str
+    folder: Path
     flags: Flags
     background_prompt: str
     recruitments: tuple[str, ...]
@@ -196,6 +197,7 @@ def _load(folder: Path, root: Path) -> Company:
     sheet.warn_unknown(table, "", (*_TOP_KEYS, *_FLAGS))
     company = Company(
         name=folder.resolve().name,
+        folder=folder,
         flags=Flags(**{name: sheet.flag(table, "", name, getattr(Flags, name)) for name in _FLAGS}),
         background_prompt=sheet.get(table, "", "background_prompt", ""),
         recruitments=sheet.strings(sheet.get(table, "", "recruitments", list(roles)), "recruitments"),

@@ -57,16 +57,21 @@ def lost(task: str, text: str) -> list[str]:
     return [detail for detail in dict.fromkeys(_DETAIL.findall(task)) if detail not in said]
 
 
-def packages(text: str, standard: frozenset[str]) -> str:
-    """The text of requirements.txt: one requirement a line, without chatter and standard modules."""
+def packages(text: str, standard: frozenset[str], given: str = "") -> str:
+    """The text of requirements.txt: one requirement a line, without chatter and standard modules.
+
+    The lines of a `given` list stay as they are; only packages it does not name are added.
+    """
     blocks = _FENCED.findall(text)
     lines = (line.strip(" -*`\t").rstrip(".") for line in "\n".join(blocks or [conclusion_of(text)]).splitlines())
-    wanted = []
-    for line in lines:
-        name = re.split(r"[=<>~!\[ ]", line, maxsplit=1)[0].lower()
-        if _PACKAGE.fullmatch(line) and name not in standard and name not in _NO_PACKAGE:
-            wanted.append(line)
-    return "".join(f"{line}\n" for line in dict.fromkeys(wanted))
+    known = {*standard, *_NO_PACKAGE, *map(_package_name, given.splitlines())}
+    wanted = [line for line in lines if _PACKAGE.fullmatch(line) and _package_name(line) not in known]
+    kept = given if not given or given.endswith("\n") else f"{given}\n"
+    return kept + "".join(f"{line}\n" for line in dict.fromkeys(wanted))
+
+
+def _package_name(line: str) -> str:
+    return re.split(r"[=<>~!\[ ;#]", line, maxsplit=1)[0].lower()
 
 
 def manual(text: str) -> str:

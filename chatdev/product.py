@@ -13,6 +13,7 @@ from pathlib import Path
 from chatdev.company import Company, Flags
 from chatdev.environment import Environment
 from chatdev.images import mentioned
+from chatdev.user_phases import COPY, phases_file
 from chatdev.workspace import DRAFTS
 
 _UNSAFE = re.compile(r"[^\w.+-]+")
@@ -50,6 +51,8 @@ def copy_company(company: Company, folder: Path) -> None:
     for file_name, path in company.sources.items():
         if path.resolve() != (folder / file_name).resolve():
             shutil.copyfile(path, folder / file_name)
+    if phases := phases_file(company.folder):
+        shutil.copyfile(phases, folder / COPY)
 
 
 def write_meta(folder: Path, company: Company, environment: Environment, version: float) -> None:

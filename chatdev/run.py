@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -28,6 +28,7 @@ from chatdev.progress import Progress
 from chatdev.settings import Settings
 from chatdev.summary import summary
 from chatdev.uncertainty import uncertainty_hook
+from chatdev.user_phases import Phase, UserPhaseError, load_user_phases
 from chatdev.version_control import History
 from chatdev.workspace import Workspace
 from journal import Event, Journal, JournalError, read
@@ -62,6 +63,7 @@ class _Means:
 
     model: Model
     snapshot: Snapshot | None
+    user_phases: Mapping[str, Phase]
     look_up: LookUp | None
 
 
@@ -71,6 +73,7 @@ def start(settings: Settings, warehouse: Path, look_up: LookUp | None = None) ->
     `look_up` is asked about the task where the company has `web_spider` on.
     """
     company = _company(settings.config)
+    user_phases = _user_phases(company)
     _check(settings, company)
     snapshot = _snapshot(settings)
     model = open_model(settings.model, base_url=settings.base_url)
@@ -98,7 +101,7 @@ def start(settings: Settings, warehouse: Path, look_up: LookUp | None = None) ->
             model=model.name,
             thresholds_snapshot=snapshot.number if snapshot else None,
         )
-        return _run(folder, journal, started, company, settings, _Means(model, snapshot, look_up))
+        return _run(folder, journal, started, company, settings, _Means(model, snapshot, user_phases, look_up))
     finally:
         model.close()
 
@@ -120,6 +123,7 @@ def resume(folder: Path, *, allow_unsandboxed: bool = False, look_up: LookUp | N
         **{**started.settings, "allow_unsandboxed": allow_unsandboxed or recorded.allow_unsandboxed}
     )
     company = _company(str(folder))
+    user_phases = _user_phases(company)
     _check(settings, None)
     pinned = started.thresholds_snapshot
     snapshot = None if pinned is None else _snapshot(settings, pinned)
@@ -129,7 +133,7 @@ def resume(folder: Path, *, allow_unsandboxed: bool = False, look_up: LookUp | N
             raise BadArguments(f"{path} was made with the model {started.model}, not with {model.name}.")
         journal = Journal.resume(path)
         product.remove_written(folder, _written(events))
-        return _run(folder, journal, started, company, settings, _Means(model, snapshot, look_up))
+        return _run(folder, journal, started, company, settings, _Means(model, snapshot, user_phases, look_up))
     except JournalError as error:
         raise BadArguments(str(error)) from error
     finally:
@@ -144,27 +148,7 @@ def _run(
     settings: Settings,
     means: _Means,
 ) -> int:
-    model, snapshot = means.model, means.snapshot
-    environment = Environment(
-        task=settings.task,
-        workspace=Workspace(folder, adopt=False),
-        gui_design=company.flags.gui_design,
-    )
-    if company.flags.incremental_develop:
-        environment.given = given.take_over(folder, environment.workspace)
-    asker = Asker(model, journal, seed=settings.seed)
-    hooks = []
-    if settings.uq != "off":
-        hooks.append(uncertainty_hook(company.uncertainty, _mode(settings, company), journal, snapshot))
-    chain = ChatChain(
-        company,
-        environment,
-        asker,
-        journal,
-        hooks,
-        isolated=not settings.allow_unsandboxed,
-        painter=server_painter(settings.image_url) if settings.image_url else placeholder,
-    )
+    chain = _chain(folder, journal, company, settings, means)
     events: list[Event] = []
     log = ChatLog(folder / f"{started.product}_{started.organization}_{started.stamp}.log", company)
     progress = Progress(sys.stderr)
@@ -175,25 +159,9 @@ def _run(
         journal.append(started)
         for warning in company.warnings:
             journal.append(Noted("", str(warning)))
-        if company.flags.with_memory:
-            environment.lessons = _learn(journal, "memory", settings.task, partial(recall, folder.parent / STORE))
-        if company.flags.web_spider and means.look_up:
-            environment.description = _learn(journal, "web", settings.task, means.look_up)
-        elif company.flags.web_spider:
-            journal.append(Noted("", "web_spider is on, but there is nothing here to search the web with"))
-        if snapshot and (nothing_learnt := snapshot.lacks(model.name)):
-            journal.append(Noted("", nothing_learnt))
+        _look_around(chain, folder.parent, means)
         chain.run()
-        version = float(sum(isinstance(event, FilesChanged) and bool(event.diffs) for event in events))
-        product.write_meta(folder, company, environment, version)
-        verdict = environment.verdict
-        done = verdict is not None and verdict.works
-        if environment.given and environment.given.unchanged(environment.workspace.files()):
-            journal.append(Noted("", "Nothing was changed: the product is the given code."))
-            done = False
-        code = COMPLETE if done else INCOMPLETE
-        totals = {"calls": asker.calls, **asdict(asker.usage), "seconds": round(asker.seconds, 3)}
-        journal.append(RunEnded(code, verdict.to_json() if verdict else {}, totals))
+        code = _end(chain, events)
         if company.flags.with_memory:
             remember(folder.parent / STORE, events)
         progress.close()
@@ -201,6 +169,8 @@ def _run(
         return code
     except KeyboardInterrupt:
         return _stopped(journal, progress, folder, "interrupted", INTERRUPTED)
+    except UserPhaseError as error:
+        return _stopped(journal, progress, folder, str(error), BAD_ARGUMENTS)
     except (ModelUnusable, GateStopped) as error:
         return _stopped(journal, progress, folder, str(error), MODEL_UNUSABLE)
     except OSError as error:
@@ -211,6 +181,59 @@ def _run(
         progress.close()
         log.close()
         journal.close()
+
+
+def _chain(folder: Path, journal: Journal, company: Company, settings: Settings, means: _Means) -> ChatChain:
+    environment = Environment(
+        task=settings.task,
+        workspace=Workspace(folder, adopt=False),
+        gui_design=company.flags.gui_design,
+    )
+    if company.flags.incremental_develop:
+        environment.given = given.take_over(folder, environment.workspace)
+    hooks = []
+    if settings.uq != "off":
+        mode = _mode(settings, company)
+        hooks.append(uncertainty_hook(company.uncertainty, mode, journal, means.snapshot))
+    return ChatChain(
+        company,
+        environment,
+        Asker(means.model, journal, seed=settings.seed),
+        journal,
+        hooks,
+        isolated=not settings.allow_unsandboxed,
+        own_phases=means.user_phases,
+        painter=server_painter(settings.image_url) if settings.image_url else placeholder,
+    )
+
+
+def _look_around(chain: ChatChain, warehouse: Path, means: _Means) -> None:
+    """What the run knows before it begins: what was learnt here and elsewhere."""
+    journal, environment, flags = chain.journal, chain.environment, chain.company.flags
+    if flags.with_memory:
+        environment.lessons = _learn(journal, "memory", environment.task, partial(recall, warehouse / STORE))
+    if flags.web_spider and means.look_up:
+        environment.description = _learn(journal, "web", environment.task, means.look_up)
+    elif flags.web_spider:
+        journal.append(Noted("", "web_spider is on, but there is nothing here to search the web with"))
+    if means.snapshot and (nothing_learnt := means.snapshot.lacks(means.model.name)):
+        journal.append(Noted("", nothing_learnt))
+
+
+def _end(chain: ChatChain, events: Sequence[Event]) -> int:
+    """Write down how it ended. Returns the exit code."""
+    environment, asker = chain.environment, chain.asker
+    workspace, verdict = environment.workspace, environment.verdict
+    version = float(sum(isinstance(event, FilesChanged) and bool(event.diffs) for event in events))
+    product.write_meta(workspace.root, chain.company, environment, version)
+    done = verdict is not None and verdict.works
+    if environment.given and environment.given.unchanged(workspace.files()):
+        chain.journal.append(Noted("", "Nothing was changed: the product is the given code."))
+        done = False
+    code = COMPLETE if done else INCOMPLETE
+    totals = {"calls": asker.calls, **asdict(asker.usage), "seconds": round(asker.seconds, 3)}
+    chain.journal.append(RunEnded(code, verdict.to_json() if verdict else {}, totals))
+    return code
 
 
 def _stopped(journal: Journal, progress: Progress, folder: Path, reason: str, code: int) -> int:
@@ -230,6 +253,13 @@ def _company(config: str) -> Company:
     try:
         return with_additions(load_company(config, PROJECT), PROJECT)
     except CompanyError as error:
+        raise BadArguments(str(error)) from error
+
+
+def _user_phases(company: Company) -> Mapping[str, Phase]:
+    try:
+        return load_user_phases(company)
+    except UserPhaseError as error:
         raise BadArguments(str(error)) from error
 
 

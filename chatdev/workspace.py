@@ -24,6 +24,7 @@ _RESERVED = (
     "manual.md",
     "chatchainconfig.json",
     "phaseconfig.json",
+    "phaseconfig.py",
     "roleconfig.json",
     "uncertaintyconfig.json",
     "*.prompt",
