@@ -64,17 +64,25 @@ class Environment:
         """How the task says the program is called, where it says so in the usual notation."""
         return read_command_line(self.task)
 
+    def status(self) -> str:
+        """Whether the product works, in one sentence."""
+        verdict = self.verdict
+        if verdict is None:
+            return "It was never checked: no subtask wrote code."
+        missing = "" if verdict.works or verdict.status == "fails" else " It is not complete."
+        return f"{verdict.status.replace('_', ' ')}: {verdict.reason}{missing}"
+
     def frame(self) -> str:
         """Code of main.py that takes the arguments apart, where the task says how and Python is spoken."""
-        return frame(self.command_line) if self.command_line and self._python else ""
+        return frame(self.command_line) if self.command_line and self.in_python else ""
 
     @property
-    def _python(self) -> bool:
+    def in_python(self) -> bool:
         return self.language.lower().startswith("python")
 
     def _start(self) -> str:
         """What a programmer starts from: the frame, or an empty page."""
-        if self.command_line and self._python:
+        if self.command_line and self.in_python:
             return _text("frame").replace("{stubs}", stubs(self.command_line))
         return _text("plain").replace("{language}", self.language.lower())
 

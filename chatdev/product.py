@@ -56,7 +56,7 @@ def copy_company(company: Company, folder: Path) -> None:
 
 
 def write_meta(folder: Path, company: Company, environment: Environment, version: float) -> None:
-    """Write meta.txt in the original's labels and order."""
+    """Write meta.txt in the original's labels and order, and after them whether the product works."""
     flags = {flag.name: getattr(company.flags, flag.name) for flag in fields(Flags)}
     config = [f"ChatEnvConfig.{name}: {flags[name]}" for name in _META_FLAGS]
     config.append(f"ChatEnvConfig.background_prompt: {company.background_prompt}")
@@ -71,6 +71,7 @@ def write_meta(folder: Path, company: Company, environment: Environment, version
         "Code_Version": str(version),
         "Proposed_images": str(len(environment.images)),
         "Incorporated_images": str(len(environment.images.keys() & shown)),
+        "Status": environment.status(),
     }
     text = "".join(f"{label}:\n{value}\n\n" for label, value in sections.items())
     (folder / "meta.txt").write_text(text, encoding="utf-8", newline="\n")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import PurePosixPath
 
 from chatdev.checkpoint import Verdict, check
 from chatdev.environment import Environment
+from chatdev.given import Given
 from chatdev.images import NoPicture, Painter, mentioned, placeholder
 from chatdev.missing_imports import with_missing_imports
 from chatdev.patching import framed, patched
@@ -19,6 +21,8 @@ from chatdev.suspects import suspects
 from chatdev.workspace import Change
 from journal import Journal
 from journal.events import Checked, Drawn, FilesChanged, Noted, RolledBack, digest
+
+_IN_PYTHON = re.compile(r"\bpython|main\.py", re.IGNORECASE)
 
 
 @dataclass
@@ -85,6 +89,12 @@ class Workshop:
         else:
             self.setbacks, environment.setback = 0, ""
 
+    def _foreign(self) -> Given | None:
+        """What stands for given code in another language: nobody asks it for a main.py."""
+        environment = self.environment
+        foreign = not environment.in_python and not _IN_PYTHON.search(environment.task)
+        return Given({}, base="") if foreign else None
+
     def draw(self, pictures: Mapping[str, str], subtask: str) -> None:
         """Put each of `pictures`, names with descriptions, into the product where it is not there yet."""
         workspace = self.environment.workspace
@@ -135,7 +145,7 @@ class Workshop:
                     self.journal,
                     needs_arguments=line is not None and line.needs_arguments,
                     isolated=self.isolated,
-                    given=environment.given,
+                    given=environment.given or self._foreign(),
                 )
             environment.verdict = self.verdicts[known]
             self.journal.append(Checked(subtask, environment.verdict.passed, environment.verdict.to_json()))
