@@ -184,27 +184,30 @@ class ChatChain:
     def _talk(self, entry: SimpleEntry, phase: Phase, composed: bool) -> Outcome:
         """The conversation, with as much of the product's code as the model's window has room for."""
         prompt = self.company.phases[entry.phase]
-        codes = len(str(self.environment.values()["codes"]))
-        room = codes if self.room is None else min(codes, self.room)
+        room = self.room
         while True:
             scene = self._scene(prompt, composed, room, entry.max_turns)
             excess = len(scene.opening) + len(scene.assistant_prompt) - self._most_characters(phase)
             if excess > 0:
-                room = max(0, room - int(excess))
+                room = max(0, self._shown(room) - int(excess))
                 scene = self._scene(prompt, composed, room, entry.max_turns)
-            if room < codes:
+            if room is not None and room < self._shown(None):
                 self.journal.append(Noted(phase.name, "the program is too long to be shown whole: a part is"))
             outcome = role_play(scene, partial(self._ask, phase))
-            if outcome.answer.finish_reason != OVERFLOW or not room:
+            if outcome.answer.finish_reason != OVERFLOW or not self._shown(room):
                 return outcome
-            room = self.room = room // 2
+            room = self.room = self._shown(room) // 2
+
+    def _shown(self, room: int | None) -> int:
+        """How many characters the product's code takes in a prompt with `room` for it."""
+        return len(str(self.environment.values(room)["codes"]))
 
     def _most_characters(self, phase: Phase) -> float:
         """How long a prompt may be that leaves the phase's answer its place, as far as that is known."""
         window = self.asker.window
         return math.inf if window is None else _CHARACTERS_A_TOKEN * max(0, window - phase.max_tokens)
 
-    def _scene(self, prompt: PhasePrompt, composed: bool, room: int, turns: int) -> Scene:
+    def _scene(self, prompt: PhasePrompt, composed: bool, room: int | None, turns: int) -> Scene:
         roles = {"assistant_role": prompt.assistant_role, "user_role": prompt.user_role}
         own = self.own_phases.get(prompt.name)
         placed = user_phases.before(own, self.environment) if own else {}

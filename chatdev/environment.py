@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from chatdev.patching import definition
 from chatdev.reply import render_files
 from chatdev.workspace import Workspace
 
+_IMPORT = re.compile(r"^[ \t]*((?:import|from) .*\S)", re.MULTILINE)
 _PROMPTS = Path(__file__).parent / "prompts"
 GUI = (
     "If people use it by looking and clicking, give it a graphical interface; "
@@ -136,5 +138,5 @@ def _text(name: str) -> str:
 
 def imports(files: dict[str, str]) -> str:
     """The import lines of the product's Python files, each once."""
-    lines = (line.strip() for path, text in files.items() if path.endswith(".py") for line in text.splitlines())
-    return "\n".join(dict.fromkeys(line for line in lines if line.startswith(("import ", "from "))))
+    lines = (line for path, text in files.items() if path.endswith(".py") for line in _IMPORT.findall(text))
+    return "\n".join(dict.fromkeys(lines))

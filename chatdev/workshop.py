@@ -62,13 +62,14 @@ class Workshop:
         """Write the files of a reply, check the product, and take back a change that made it worse."""
         environment = self.environment
         workspace = environment.workspace
-        reply = parse_reply(text, known_files=list(workspace.files()), language=environment.language)
+        before, verdict_before = workspace.snapshot(), environment.verdict
+        known = before.files
+        reply = parse_reply(text, known_files=list(known), language=environment.language)
         environment.refusals = refusals(reply)
         for refusal in environment.refusals:
             self.journal.append(Noted(phase.name, refusal))
-        before, verdict_before = workspace.snapshot(), environment.verdict
-        files = at_home(reply.files, workspace.files())
-        files = {path: self._completed(phase, path, text) for path, text in files.items()}
+        files = at_home(reply.files, known)
+        files = {path: self._completed(phase, path, text, known.get(path)) for path, text in files.items()}
         environment.stalled = not self.write(files, phase.name).diffs
         if environment.unimplemented_file:
             self.attempted(environment.unimplemented_file)
@@ -117,12 +118,11 @@ class Workshop:
             png, reason = placeholder(description), str(error)
         return base64.b64encode(png).decode("ascii"), reason
 
-    def _completed(self, phase: Phase, path: str, text: str) -> str:
+    def _completed(self, phase: Phase, path: str, text: str, known: str | None) -> str:
         """A file of a reply made whole: what it leaves out is there already, or stands in the frame."""
         if not path.endswith(".py"):
             return text
         environment = self.environment
-        known = environment.workspace.files().get(path)
         if known is None and path == "main.py" and environment.frame():
             text = framed(environment.frame(), text)
         text, modules = with_missing_imports(patched(known or "", text, part=environment.given is not None))
