@@ -300,9 +300,9 @@ class ChatChain:
 
     def _conclude_own(self, own: user_phases.Phase, phase: Phase, text: str) -> None:
         """Let a user's phase conclude, and write the files that it wants."""
-        environment, conclusion = self.environment, conclusion_of(text)
-        environment.conclusions[phase.name] = conclusion
-        result = user_phases.after(own, environment, conclusion)
+        environment = self.environment
+        environment.conclusions[phase.name] = conclusion_of(text)
+        result = user_phases.after(own, environment, conclusions.after_marker(text))
         for reply in result.changes:
             self.workshop.change_codes(phase, reply)
         if result.requirements != environment.requirements:
@@ -322,13 +322,12 @@ class ChatChain:
 
     def _restated(self, phase: Phase, text: str) -> str:
         """The task in better words, unless these lose something of it."""
-        task = self.environment.task
-        if lost := conclusions.lost(task, text):
-            self.journal.append(
-                Noted(phase.name, f"the task stays as it is; its new words lack {', '.join(lost)}")
-            )
+        task, new = self.environment.task, conclusions.after_marker(text)
+        if lost := conclusions.lost(task, new):
+            lacking = ", ".join(lost)
+            self.journal.append(Noted(phase.name, f"the task stays as it is; its new words lack {lacking}"))
             return task
-        return conclusion_of(text) or task
+        return new or task
 
     def _runs(self, answer: Answer) -> tuple[AcceptanceRun, ...]:
         """The acceptance runs of an answer, without calls of commands that the task does not have."""

@@ -51,10 +51,14 @@ def review_finished(text: str) -> bool:
     return bool(_FINISHED.search(conclusion_of(text).partition("\n")[0])) and len(conclusion_of(text)) < 80
 
 
-def lost(task: str, text: str) -> list[str]:
-    """What of a task, word for word, its new version in a reply does not say: names, options, numbers, quotes."""
-    said = conclusion_of(text)
-    return [detail for detail in dict.fromkeys(_DETAIL.findall(task)) if detail not in said]
+def after_marker(text: str) -> str:
+    """What follows the last `<INFO>`, with its fences and quotes; the whole text where there is none."""
+    return text.rpartition(MARKER)[2].strip()
+
+
+def lost(task: str, new: str) -> list[str]:
+    """What of a task, word for word, its `new` version does not say: names, options, numbers, quotes."""
+    return [detail for detail in dict.fromkeys(_DETAIL.findall(task)) if detail not in new]
 
 
 def packages(text: str, standard: frozenset[str], given: str = "") -> str:

@@ -65,7 +65,10 @@ def keep_copy(source: Path, folder: Path) -> tuple[str, ...]:
 
 
 def take_over(folder: Path, workspace: Workspace) -> Given:
-    """Put the kept copy into the product, where it is worked on; its text files become the workspace's own."""
+    """Put the kept copy into the product, where it is worked on; its text files become the workspace's own.
+
+    Hidden files stay out of the talk: they hold settings and secrets.
+    """
     base = next(name for name in (_OTHER_BASE, BASE) if (folder / name).is_dir())
     files = (file for file in (folder / base).rglob("*") if file.is_file())
     paths = sorted(file.relative_to(folder / base).as_posix() for file in files)
@@ -73,7 +76,8 @@ def take_over(folder: Path, workspace: Workspace) -> Given:
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(folder / base / path, target)
-    workspace.adopt([path for path in paths if is_text(folder / path)])
+    hidden = {path for path in paths if any(part.startswith(".") for part in path.split("/"))}
+    workspace.adopt([path for path in paths if path not in hidden and is_text(folder / path)])
     texts = workspace.files()
     findings = (*undefined_local_imports(texts), *unimplemented(texts))
     return Given(texts, base, frozenset(map(_key, findings)))

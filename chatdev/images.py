@@ -13,10 +13,12 @@ import struct
 import zlib
 from collections.abc import Callable, Iterable
 
+from camel.models.openai_api import client
+
 SIZE = 256  # pixels, in both directions
 _CELLS = 8
 _LINE = re.compile(r"^[\s\d.)*`-]*([\w./-]+\.png)[`*\"']*\s*[:：-]\s*(.+?)\s*$", re.IGNORECASE | re.MULTILINE)
-_MENTION = re.compile(r"[\"'/]?((?:[\w-]+/)*[\w-]+\.png)\b", re.IGNORECASE)
+_MENTION = re.compile(r"[\"'(]((?:[\w-]+/)*[\w-]+\.png)[\"')]", re.IGNORECASE)
 
 Painter = Callable[[str], bytes]
 """Gives a PNG file for a description. Raises NoPicture."""
@@ -32,7 +34,7 @@ def proposed(text: str) -> dict[str, str]:
 
 
 def mentioned(sources: Iterable[str]) -> list[str]:
-    """The PNG files that source texts speak of, each once."""
+    """The PNG files that source texts name between quotes or brackets, each once."""
     return list(dict.fromkeys(name for source in sources for name in _MENTION.findall(source)))
 
 
@@ -59,9 +61,10 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 
 def server_painter(url: str) -> Painter:
-    """A painter that asks the OpenAI-compatible image server at `url`, with the key of OPENAI_API_KEY."""
-    from camel.models.openai_api import client
+    """A painter that asks the OpenAI-compatible image server at `url`, with the key of OPENAI_API_KEY.
 
+    Raises ModelUnusable when the settings cannot work; makes no call.
+    """
     server = client(url, timeout=300.0)
 
     def paint(description: str) -> bytes:

@@ -22,7 +22,7 @@ from chatdev.chain import ChatChain
 from chatdev.chat_log import ChatLog
 from chatdev.company import PROJECT, Company, CompanyError, load_company
 from chatdev.environment import Environment
-from chatdev.images import placeholder, server_painter
+from chatdev.images import Painter, placeholder, server_painter
 from chatdev.memory import STORE, recall, remember
 from chatdev.progress import Progress
 from chatdev.settings import Settings
@@ -64,6 +64,7 @@ class _Means:
     model: Model
     snapshot: Snapshot | None
     user_phases: Mapping[str, Phase]
+    painter: Painter
     look_up: LookUp | None
 
 
@@ -78,6 +79,7 @@ def start(settings: Settings, warehouse: Path, look_up: LookUp | None = None) ->
     snapshot = _snapshot(settings)
     model = open_model(settings.model, base_url=settings.base_url)
     try:
+        means = _Means(model, snapshot, user_phases, _painter(settings), look_up)
         name = product.safe_name(settings.name, "Product")
         organization = product.safe_name(settings.organization, "Organization")
         if (name, organization) != (settings.name, settings.organization):
@@ -101,7 +103,7 @@ def start(settings: Settings, warehouse: Path, look_up: LookUp | None = None) ->
             model=model.name,
             thresholds_snapshot=snapshot.number if snapshot else None,
         )
-        return _run(folder, journal, started, company, settings, _Means(model, snapshot, user_phases, look_up))
+        return _run(folder, journal, started, company, settings, means)
     finally:
         model.close()
 
@@ -129,11 +131,12 @@ def resume(folder: Path, *, allow_unsandboxed: bool = False, look_up: LookUp | N
     snapshot = None if pinned is None else _snapshot(settings, pinned)
     model = open_model(settings.model, base_url=settings.base_url)
     try:
+        means = _Means(model, snapshot, user_phases, _painter(settings), look_up)
         if model.name != started.model:
             raise BadArguments(f"{path} was made with the model {started.model}, not with {model.name}.")
         journal = Journal.resume(path)
         product.remove_written(folder, _written(events))
-        return _run(folder, journal, started, company, settings, _Means(model, snapshot, user_phases, look_up))
+        return _run(folder, journal, started, company, settings, means)
     except JournalError as error:
         raise BadArguments(str(error)) from error
     finally:
@@ -203,7 +206,7 @@ def _chain(folder: Path, journal: Journal, company: Company, settings: Settings,
         hooks,
         isolated=not settings.allow_unsandboxed,
         own_phases=means.user_phases,
-        painter=server_painter(settings.image_url) if settings.image_url else placeholder,
+        painter=means.painter,
     )
 
 
@@ -254,6 +257,10 @@ def _company(config: str) -> Company:
         return with_additions(load_company(config, PROJECT), PROJECT)
     except CompanyError as error:
         raise BadArguments(str(error)) from error
+
+
+def _painter(settings: Settings) -> Painter:
+    return server_painter(settings.image_url) if settings.image_url else placeholder
 
 
 def _user_phases(company: Company) -> Mapping[str, Phase]:

@@ -196,6 +196,19 @@ def test_a_finished_product_holds_no_leftovers(run: Run) -> None:
     assert not [path for path in product.rglob("*") if path.name == "__pycache__" or path.suffix == ".tmp"]
 
 
+@pytest.mark.parametrize(("value", "asked"), [("True", True), ("False", False)])
+def test_a_graphical_interface_is_asked_for_where_it_is_wanted(tmp_path: Path, value: str, asked: bool) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    chain = json.loads((PROJECT / "CompanyConfig" / "Default" / "ChatChainConfig.json").read_text())
+    (folder / "ChatChainConfig.json").write_text(json.dumps({**chain, "gui_design": value}))
+    (tmp_path / "script.json").write_text(json.dumps([{"match": ".", "text": GOOD}]))
+    settings = Settings(config=str(folder), model=f"scripted:{tmp_path / 'script.json'}", uq="off")
+    assert start(settings, tmp_path / "warehouse") == 0
+    (product,) = (tmp_path / "warehouse").iterdir()
+    assert ("graphical interface" in prompts(product, "Coding")[0]) == asked
+
+
 FLAGS = ("clear_structure", "gui_design", "git_management", "web_spider", "self_improve", "with_memory")
 
 

@@ -154,6 +154,15 @@ def test_what_was_unfinished_before_is_nobodys_business(
     assert (product / "words" / "plans.py").read_text() == old
 
 
+def test_hidden_files_are_delivered_and_never_shown_to_a_model(
+    change: Callable[..., tuple[int, Path]], tree: Path
+) -> None:
+    (tree / ".env").write_text("TOKEN=secret")
+    _, product = change()
+    assert (product / ".env").read_text() == "TOKEN=secret"
+    assert "secret" not in (product / "journal.jsonl").read_text()
+
+
 def test_a_tree_without_a_main_py_is_not_blamed_for_it(
     change: Callable[..., tuple[int, Path]], tree: Path
 ) -> None:

@@ -56,6 +56,11 @@ def test_lines_of_names_and_descriptions_are_pictures() -> None:
     }
 
 
+def test_pictures_are_mentioned_by_file_names_in_quotes_and_not_by_addresses() -> None:
+    source = "load('sun.png'); url(a/b.png) # moon.png\nget('https://example.org/sky.png')"
+    assert images.mentioned([source, 'x = "sun.png"']) == ["sun.png", "a/b.png"]
+
+
 def test_a_placeholder_is_a_picture_that_looks_the_same_for_the_same_words_only() -> None:
     png = images.placeholder("a yellow sun ☀")
     width, height, rows = pixels(png)
