@@ -23,7 +23,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from camel.messages import Message, Sampling, Usage
-from camel.models.openai_api import OpenAIModel
+from camel.models.openai_api import Endpoint, OpenAIModel
 from evaluation.srdd.arms import Setting, arm_of
 from evaluation.srdd.generate import generate, in_threads
 from evaluation.srdd.job import Job
@@ -64,7 +64,7 @@ def main() -> None:
 
 
 def _replay(asked: Sequence[Answered], server: Server, streams: int) -> float:
-    model = OpenAIModel(server.model.removeprefix("openai:"), base_url=server.url, timeout=4 * 3600.0)
+    model = OpenAIModel(server.model.removeprefix("openai:"), Endpoint(server.url, timeout=4 * 3600.0))
 
     def again(event: Answered) -> Usage:
         messages: list[Any] = event.messages

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 Role = Literal["system", "user", "assistant"]
+OVERFLOW = "overflow"
+"""The finish reason of an answer that was never given: the prompt did not fit into the model's window."""
+
 LogprobKind = Literal["raw", "processed", "unknown", "none"]
 
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from camel.messages import Answer, Message
+from camel.messages import OVERFLOW, Answer, Message
 
 MARKER = "<INFO>"
 _CONCLUDING_LINE = re.compile(r"^[\s*_`>#-]*<INFO>", re.IGNORECASE)
@@ -60,7 +60,7 @@ def role_play(scene: Scene, ask: Ask) -> Outcome:
 
     for _ in range(scene.max_turns):
         last = speak(scene.assistant_role, assistant, user)
-        if last.concluded or scene.max_turns == 1:
+        if last.concluded or scene.max_turns == 1 or last.answer.finish_reason == OVERFLOW:
             break
         reply = speak(scene.user_role, user, assistant)
         if reply.concluded:

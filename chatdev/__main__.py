@@ -7,17 +7,20 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from chatdev.cli import main
-from chatdev.company import validate_folder
+from chatdev.company import examine_folder
 
 
 def validate(paths: Sequence[str]) -> int:
-    """Print what is wrong with the companies in `paths`. Returns 0 where nothing is, else 2."""
+    """Print what is wrong, or only odd, with the companies in `paths`. Returns 2 where something is wrong."""
     if not paths or paths[0] in ("-h", "--help"):
         print("usage: python -m chatdev validate PATH…   a company folder, or a folder of such folders")
         return 0 if paths else 2
-    problems = [problem for path in paths for problem in validate_folder(Path(path))]
+    examined = [examine_folder(Path(path)) for path in paths]
+    problems = [problem for wrong, _ in examined for problem in wrong]
     for problem in problems:
         print(problem)
+    for warning in (warning for _, odd in examined for warning in odd):
+        print(f"warning: {warning}")
     if not problems:
         print("All is well.")
     return 2 if problems else 0

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from camel.messages import Answer, Message, Sampling, Token, Usage
+from camel.messages import OVERFLOW, Answer, Message, Sampling, Token, Usage
 from camel.models.model import ContextOverflow, Model
 from camel.models.scripted import ScriptedModel
 from journal import Journal
@@ -20,7 +20,6 @@ CONTINUE = (
 _CIRCLE_LINES = 12
 _CIRCLE_DISTINCT = 3
 _LONGEST_OVERLAP = 400
-_OVERFLOW = "overflow"
 _FIRST_FENCE = re.compile(r"\A\s*(?:[\w./-]+\s*\n)?\s*(?:```|~~~)([\w+-]*)[ \t]*\n")
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)([\w+-]*)", re.MULTILINE)
 
@@ -30,7 +29,7 @@ class Asker:
     """Puts questions to the model and writes each answer to the journal before anybody uses it.
 
     Every call has its own seed, counted up from `seed`, so that a resumed run asks exactly what the first
-    one would have asked.
+    one would have asked. `window` is the model's in tokens, as far as it is known or was learnt by overflowing.
     """
 
     model: Model
@@ -39,6 +38,10 @@ class Asker:
     calls: int = 0
     usage: Usage = Usage()
     seconds: float = 0.0
+    window: int | None = None
+
+    def __post_init__(self) -> None:
+        self.window = self.model.window
 
     def ask(
         self,
@@ -52,9 +55,13 @@ class Asker:
     ) -> Answer:
         """One answer to `messages`; cut by the token limit it is continued at most `continuations` times.
 
-        Raises ModelUnusable. A prompt that is too long for the window gives an empty answer and a note.
+        Raises ModelUnusable. A conversation that is too long for the window is asked once more without its
+        middle; a prompt that is too long by itself gives an empty answer and a note.
         """
         answer = _without_circles(self._call(subtask, role, messages, purpose, sampling))
+        if answer.finish_reason == OVERFLOW and len(messages) > 4:
+            messages = [*messages[:2], *messages[-2:]]
+            answer = _without_circles(self._call(subtask, role, messages, purpose, sampling))
         for _ in range(continuations):
             if answer.finish_reason != "length" or not answer.text.strip():
                 break
@@ -96,13 +103,16 @@ class Asker:
             past = None if fresh else self.journal.recall(Answered, key)
             if past is not None:
                 answer = _from_event(past)
+                self.window = past.window or self.window
                 if isinstance(self.model, ScriptedModel):
                     self.model.fast_forward(messages, one)
             else:
                 fresh = fresh or self._live(messages, replace(one, n=n - place))
                 answer = fresh[place - n]
-                self.journal.append(_to_event(key, subtask, role, purpose, asked, one, answer))
-            if answer.finish_reason == _OVERFLOW:
+                event = _to_event(key, subtask, role, purpose, asked, one, answer)
+                overflowed = answer.finish_reason == OVERFLOW
+                self.journal.append(replace(event, window=self.window) if overflowed else event)
+            if answer.finish_reason == OVERFLOW:
                 self.journal.append(Noted(subtask, "the prompt is too long for the model's window; no answer"))
             self.calls += 1
             self.usage += answer.usage
@@ -113,8 +123,9 @@ class Asker:
     def _live(self, messages: Sequence[Message], sampling: Sampling) -> list[Answer]:
         try:
             return [_storable(answer) for answer in self.model.answer(messages, sampling)]
-        except ContextOverflow:
-            return [Answer("", finish_reason=_OVERFLOW, model=self.model.name)] * sampling.n
+        except ContextOverflow as error:
+            self.window = error.window or self.window
+            return [Answer("", finish_reason=OVERFLOW, model=self.model.name)] * sampling.n
 
 
 def _storable(answer: Answer) -> Answer:

@@ -6,44 +6,41 @@ which may look at the answer and ask again.
 
 from __future__ import annotations
 
+import math
 import re
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from camel.messages import Answer, Message, Sampling
+from camel.messages import OVERFLOW, Answer, Message, Sampling
 from camel.roleplay import Outcome, Scene, conclusion_of, role_play
-from chatdev import conclusions
+from chatdev import conclusions, user_phases
 from chatdev.acceptance import AcceptanceRun, parse_session, shown
 from chatdev.asking import Asker
-from chatdev.checkpoint import Verdict, check
-from chatdev.company import Company, ComposedEntry, SimpleEntry, fill, role_prompt
+from chatdev.company import Company, ComposedEntry, PhasePrompt, SimpleEntry, fill, role_prompt
 from chatdev.environment import Environment
 from chatdev.handoff import COUNSELOR, EXECUTIVE, Handoff, Hook
-from chatdev.missing_imports import with_missing_imports
-from chatdev.patching import framed, patched
+from chatdev.images import Painter, placeholder, proposed
+from chatdev.person import Person, at_the_terminal
 from chatdev.phase import Phase, loop_named, phase_named
-from chatdev.reply import Reply, parse_reply
-from chatdev.strays import at_home
-from chatdev.suspects import suspects
-from chatdev.workspace import Change, Workspace
+from chatdev.reply import parse_reply
+from chatdev.workshop import Workshop, refusals
 from journal import Journal
 from journal.events import (
-    Checked,
-    FilesChanged,
     Noted,
-    RolledBack,
     SubtaskEnded,
     SubtaskStarted,
+    Typed,
     digest,
 )
 
 _PROMPTS = Path(__file__).parent / "prompts"
+_CHARACTERS_A_TOKEN = 3  # of code, at the least
 _MOST_ATTEMPTS = 5
 _MOST_CONTINUATIONS = 2
+_MOST_IMAGES = 12
 _WARMER, _WARMEST = 0.1, 0.8
 _CALLED_HOW = re.compile(r"main\.py|standard input|\bstdin\b", re.IGNORECASE)
 _REFLECTION = "{conversations}\n\n{question}"
@@ -54,9 +51,8 @@ _CODE = ("codes", "runs")
 class ChatChain:
     """Runs a company's chain on one environment.
 
-    `attempts` counts how often each file or function was asked to be written again, `setbacks` the changes
-    taken back in a row: each makes the next attempt a little bolder (a higher temperature). `verdicts` holds
-    those given so far by what was checked: no product is executed twice.
+    Each change taken back makes the next attempt a little bolder (a higher temperature). `room` is how many
+    characters of the product's code fit into a prompt, where that had to be learnt.
     """
 
     company: Company
@@ -65,9 +61,13 @@ class ChatChain:
     journal: Journal
     hooks: Sequence[Hook] = ()
     isolated: bool = True
-    attempts: dict[str, int] = field(default_factory=dict)
-    setbacks: int = 0
-    verdicts: dict[str, Verdict] = field(default_factory=dict)
+    person: Person = at_the_terminal
+    painter: Painter = placeholder
+    own_phases: Mapping[str, user_phases.Phase] = field(default_factory=dict)
+    room: int | None = None
+
+    def __post_init__(self) -> None:
+        self.workshop = Workshop(self.environment, self.journal, self.isolated, self.painter)
 
     def run(self) -> None:
         """Play every entry of the chain in order. Raises ModelUnusable and what hooks raise."""
@@ -79,7 +79,8 @@ class ChatChain:
 
     def _repeat(self, entry: ComposedEntry) -> None:
         ends = loop_named(entry.phase).ends
-        self.environment.review_finished = self.environment.stalled = False
+        environment = self.environment
+        environment.review_finished = environment.person_left = environment.stalled = False
         for cycle in range(1, entry.cycles + 1):
             for member in entry.composition:
                 ready = self._prepare(phase_named(member.phase))
@@ -94,11 +95,15 @@ class ChatChain:
         environment = self.environment
         if condition == "nothing_missing":
             return environment.stalled or not environment.unimplemented_file
+        if condition == "changed":
+            return environment.given is None or not environment.given.unchanged(environment.workspace.files())
         if condition == "review_finished":
             return environment.review_finished
+        if condition == "person_left":
+            return environment.person_left
         if condition == "no_bugs":
             passed = environment.verdict is not None and environment.verdict.passed
-            return passed or (environment.stalled and not self._suspects())
+            return passed or (environment.stalled and not self.workshop.suspects())
         return False
 
     def _prepare(self, phase: Phase) -> bool:
@@ -108,30 +113,43 @@ class ChatChain:
             return bool(_CALLED_HOW.search(environment.task))
         if phase.prepare == "passing":
             environment.comments = ""
-            return self._verdict().passed
+            return self.workshop.verdict().passed
         if phase.prepare == "commented":
             return bool(environment.comments)
         if phase.prepare == "test":
-            function, runs = next(iter(self._suspects().items()), ("", None))
+            function, runs = next(iter(self.workshop.suspects().items()), ("", None))
             environment.suspect, environment.stalled = function, False
-            self.attempts[function] = self.attempts.get(function, 0) + 1
-            environment.test_reports = "\n".join([*environment.refusals, self._verdict().report(runs)])
+            self.workshop.attempted(function)
+            environment.test_reports = "\n".join([*environment.refusals, self.workshop.verdict().report(runs)])
+        elif phase.prepare == "given":
+            self.workshop.verdict()
+        elif phase.prepare == "person":
+            environment.comments = self._heard(phase)
+            return bool(environment.comments)
+        elif phase.prepare == "drawn":
+            return bool(environment.images)
         elif phase.prepare == "next_gap":
-            gaps = self._verdict().missing
-            paths = (gap.path for gap in gaps if self.attempts.get(gap.path, 0) < _MOST_ATTEMPTS)
+            gaps = self.workshop.verdict().missing
+            paths = (gap.path for gap in gaps if self.workshop.attempts.get(gap.path, 0) < _MOST_ATTEMPTS)
             path = environment.unimplemented_file = next(paths, "")
             environment.gaps = "\n".join(f"- {gap.name}: {gap.why}" for gap in gaps if gap.path == path)
             return bool(path)
         elif phase.prepare == "session":
-            good = {result.line for result in self._verdict().results if result.points == 2}
+            good = {result.line for result in self.workshop.verdict().results if result.points == 2}
             environment.session = shown(run for run in environment.runs if run.line in good)
         return True
 
-    def _suspects(self) -> dict[str, list[str]]:
-        environment = self.environment
-        source = environment.workspace.files().get("main.py", "")
-        found = suspects(environment.command_line, source, environment.runs, self._verdict())
-        return {function: runs for function, runs in found.items() if not self.attempts.get(function)}
+    def _heard(self, phase: Phase) -> str:
+        """What a person says of the program as it is; a resumed run remembers it."""
+        workspace = self.environment.workspace
+        key = digest(phase.name, workspace.files())
+        typed = self.journal.recall(Typed, key)
+        if typed is None:
+            said = self.person(f"The program is in {workspace.root}.")
+            typed = Typed(key, phase.name, said.text, said.leaves)
+            self.journal.append(typed)
+        self.environment.person_left = typed.leaves
+        return typed.text
 
     def _play(self, entry: SimpleEntry, *, composed: bool, cycle: int | None = None) -> None:
         phase, asker = phase_named(entry.phase), self.asker
@@ -151,24 +169,15 @@ class ChatChain:
 
     def _converse(self, entry: SimpleEntry, phase: Phase, composed: bool) -> Answer:
         """The answer of one subtask, asked for, reflected upon, put in form and looked at by the hooks."""
-        prompt = self.company.phases[entry.phase]
-        roles = {"assistant_role": prompt.assistant_role, "user_role": prompt.user_role}
-        values = {**self.environment.values(), **roles}
-        scene = Scene(
-            assistant_role=prompt.assistant_role,
-            user_role=prompt.user_role,
-            assistant_prompt=role_prompt(self.company, prompt.assistant_role, values),
-            user_prompt=role_prompt(self.company, prompt.user_role, values),
-            opening=fill(prompt.text(composed), values),
-            max_turns=entry.max_turns,
-        )
-        outcome = role_play(scene, partial(self._ask, phase))
+        outcome = self._talk(entry, phase, composed)
         if entry.reflect and not outcome.concluded and not conclusions.decided(outcome.answer.text):
             outcome = self._reflect(phase, outcome)
         fits = partial(self._fits, phase)
         if not fits(outcome.answer):
             outcome = self._ask_for_form(phase, outcome)
         answer = outcome.answer
+        values = self.environment.values() if self.hooks else {}
+        prompts = {role: self._told(role, values) for role in self.company.roles}
         for hook in self.hooks:
             handoff = Handoff(
                 subtask=phase.name,
@@ -178,10 +187,10 @@ class ChatChain:
                 fits=fits,
                 role=outcome.role,
                 prose=phase.writes not in _CODE,
-                prompts={role: self._told(role, values) for role in self.company.roles},
+                prompts=prompts,
                 max_tokens=phase.max_tokens,
                 draw=partial(self.asker.sample, phase.name),
-                trial=self._trial if phase.writes == "codes" else None,
+                trial=self.workshop.trial if phase.writes == "codes" else None,
             )
             answer = hook(handoff)
         return answer
@@ -189,8 +198,50 @@ class ChatChain:
     def _told(self, role: str, values: Mapping[str, object]) -> str:
         return role_prompt(self.company, role, {**values, "assistant_role": role})
 
+    def _talk(self, entry: SimpleEntry, phase: Phase, composed: bool) -> Outcome:
+        """The conversation, with as much of the product's code as the model's window has room for."""
+        prompt = self.company.phases[entry.phase]
+        room = self.room
+        while True:
+            scene = self._scene(prompt, composed, room, entry.max_turns)
+            excess = len(scene.opening) + len(scene.assistant_prompt) - self._most_characters(phase)
+            if excess > 0:
+                room = max(0, self._shown(room) - int(excess))
+                scene = self._scene(prompt, composed, room, entry.max_turns)
+            if room is not None and room < self._shown(None):
+                self.journal.append(Noted(phase.name, "the program is too long to be shown whole: a part is"))
+            outcome = role_play(scene, partial(self._ask, phase))
+            if outcome.answer.finish_reason != OVERFLOW or not self._shown(room):
+                return outcome
+            room = self.room = self._shown(room) // 2
+
+    def _shown(self, room: int | None) -> int:
+        """How many characters the product's code takes in a prompt with `room` for it."""
+        return len(str(self.environment.values(room)["codes"]))
+
+    def _most_characters(self, phase: Phase) -> float:
+        """How long a prompt may be that leaves the phase's answer its place, as far as that is known."""
+        window = self.asker.window
+        return math.inf if window is None else _CHARACTERS_A_TOKEN * max(0, window - phase.max_tokens)
+
+    def _scene(self, prompt: PhasePrompt, composed: bool, room: int | None, turns: int) -> Scene:
+        roles = {"assistant_role": prompt.assistant_role, "user_role": prompt.user_role}
+        own = self.own_phases.get(prompt.name)
+        placed = user_phases.before(own, self.environment) if own else {}
+        values = {**self.environment.values(room), **placed, **roles}
+        text = prompt.text(composed)
+        lessons = self.environment.lessons if phase_named(prompt.name).recalls and "{examples}" not in text else ""
+        return Scene(
+            assistant_role=prompt.assistant_role,
+            user_role=prompt.user_role,
+            assistant_prompt=role_prompt(self.company, prompt.assistant_role, values),
+            user_prompt=role_prompt(self.company, prompt.user_role, values),
+            opening=fill(text, values) + (f"\n\n{lessons}" if lessons else ""),
+            max_turns=turns,
+        )
+
     def _ask(self, phase: Phase, role: str, messages: Sequence[Message], purpose: str = "answer") -> Answer:
-        warmth = min(phase.temperature + _WARMER * self.setbacks, _WARMEST)
+        warmth = min(phase.temperature + _WARMER * self.workshop.setbacks, _WARMEST)
         return self.asker.ask(
             phase.name,
             role,
@@ -200,17 +251,8 @@ class ChatChain:
             continuations=_MOST_CONTINUATIONS if phase.writes == "codes" else 0,
         )
 
-    def _trial(self, answer: Answer) -> Verdict:
-        """The verdict on the product as it would be with `answer`; the product stays as it is."""
-        workspace = self.environment.workspace
-        with tempfile.TemporaryDirectory(prefix="trial-") as folder:
-            trial = Workspace(Path(folder))
-            trial.apply(workspace.files())
-            trial.apply(self._files_of(answer.text)[0])
-            return self._check(trial)
-
     def _fits(self, phase: Phase, answer: Answer) -> bool:
-        known = list(self.environment.workspace.files())
+        known = self.environment.workspace.files()
         return conclusions.usable(phase, answer.text, known, self.environment.language)
 
     def _reflect(self, phase: Phase, outcome: Outcome) -> Outcome:
@@ -232,7 +274,7 @@ class ChatChain:
         said = outcome.answer.text
         if phase.form:
             form = (_PROMPTS / f"form_{phase.form}.txt").read_text(encoding="utf-8")
-            question = "\n".join([*_refusals(parse_reply(said)), form])
+            question = "\n".join([*refusals(parse_reply(said)), form])
             again: tuple[Message, ...] = (Message("assistant", said), Message("user", question))
         elif not said.strip():
             again = ()
@@ -245,10 +287,14 @@ class ChatChain:
     def _conclude(self, phase: Phase, answer: Answer) -> None:
         """Let the conclusion become what the phase says it becomes."""
         environment, text = self.environment, conclusions.whole(answer)
-        if phase.writes == "modality":
+        if own := self.own_phases.get(phase.name):
+            self._conclude_own(own, phase, text)
+        elif phase.writes == "modality":
             environment.modality = conclusions.decision(text).lower().replace(".", "")
         elif phase.writes == "language":
             environment.language = conclusions.decision(text) or environment.language
+        elif phase.writes == "task":
+            environment.task = self._restated(phase, text)
         elif phase.writes == "runs":
             environment.runs = self._runs(answer)
         elif phase.writes == "comments":
@@ -257,94 +303,50 @@ class ChatChain:
         elif phase.writes == "error_summary":
             environment.error_summary = conclusion_of(text)
         elif phase.writes == "requirements":
-            environment.requirements = conclusions.packages(text, frozenset(sys.stdlib_module_names))
-            self._write({"requirements.txt": environment.requirements}, phase)
+            self._keep_requirements(phase, text)
         elif phase.writes == "manual":
-            self._write({"manual.md": conclusions.manual(text)}, phase, allow=("manual.md",))
+            self._keep_manual(phase, text)
+        elif phase.writes == "images":
+            environment.images = dict(list(proposed(text).items())[:_MOST_IMAGES])
+            self.workshop.draw(environment.images, phase.name)
         elif phase.writes == "codes":
-            self._change_codes(phase, text)
+            self.workshop.change_codes(phase, text)
         else:
             environment.conclusions[phase.name] = conclusion_of(text)
+
+    def _conclude_own(self, own: user_phases.Phase, phase: Phase, text: str) -> None:
+        """Let a user's phase conclude, and write the files that it wants."""
+        environment = self.environment
+        environment.conclusions[phase.name] = conclusion_of(text)
+        result = user_phases.after(own, environment, conclusions.after_marker(text))
+        for reply in result.changes:
+            self.workshop.change_codes(phase, reply)
+        if result.requirements != environment.requirements:
+            self._keep_requirements(phase, result.requirements)
+        if result.manual != environment.manual:
+            self._keep_manual(phase, result.manual)
+
+    def _keep_requirements(self, phase: Phase, text: str) -> None:
+        environment = self.environment
+        given = environment.given.files.get("requirements.txt", "") if environment.given else ""
+        environment.requirements = conclusions.packages(text, frozenset(sys.stdlib_module_names), given)
+        self.workshop.write({"requirements.txt": environment.requirements}, phase.name)
+
+    def _keep_manual(self, phase: Phase, text: str) -> None:
+        self.environment.manual = conclusions.manual(text)
+        self.workshop.write({"manual.md": self.environment.manual}, phase.name, allow=("manual.md",))
+
+    def _restated(self, phase: Phase, text: str) -> str:
+        """The task in better words, unless these lose something of it."""
+        task, new = self.environment.task, conclusions.after_marker(text)
+        if lost := conclusions.lost(task, new):
+            lacking = ", ".join(lost)
+            self.journal.append(Noted(phase.name, f"the task stays as it is; its new words lack {lacking}"))
+            return task
+        return new or task
 
     def _runs(self, answer: Answer) -> tuple[AcceptanceRun, ...]:
         """The acceptance runs of an answer, without calls of commands that the task does not have."""
         line = self.environment.command_line
         runs = parse_session(conclusions.whole(answer), answer.tokens)
         return tuple(run for run in runs if line is None or run.expects_error or line.knows(run.arguments))
-
-    def _write(self, files: dict[str, str], phase: Phase, allow: Sequence[str] = ()) -> Change:
-        change = self.environment.workspace.apply(files, allow=allow)
-        self.journal.append(FilesChanged(phase.name, change.diffs, change.refused))
-        return change
-
-    def _change_codes(self, phase: Phase, text: str) -> None:
-        """Write the files of a reply, check the product, and take back a change that made it worse."""
-        environment = self.environment
-        workspace = environment.workspace
-        files, environment.refusals, repairs = self._files_of(text)
-        for note in (*environment.refusals, *repairs):
-            self.journal.append(Noted(phase.name, note))
-        before, verdict_before = workspace.snapshot(), environment.verdict
-        environment.stalled = not self._write(files, phase).diffs
-        if environment.unimplemented_file:
-            path = environment.unimplemented_file
-            self.attempts[path] = self.attempts.get(path, 0) + 1
-        verdict = self._verdict(phase.name)
-        if verdict_before is None:
-            return
-        better, worse = verdict.rank > verdict_before.rank, verdict.rank < verdict_before.rank
-        if worse or (phase.keeps == "better" and not better):
-            undone = workspace.restore(before)
-            reason = "it made the product worse" if worse else "it did not make the product better"
-            self.journal.append(RolledBack(phase.name, reason, undone.diffs))
-            environment.verdict = verdict_before
-            self.setbacks += 1
-        else:
-            self.setbacks = 0
-
-    def _files_of(self, text: str) -> tuple[dict[str, str], tuple[str, ...], tuple[str, ...]]:
-        """The files of a reply made whole, what of it was refused, and what was repaired."""
-        environment = self.environment
-        known = environment.workspace.files()
-        reply = parse_reply(text, known_files=list(known), language=environment.language)
-        files: dict[str, str] = {}
-        repairs = []
-        for path, source in at_home(reply.files, known).items():
-            files[path], modules = self._completed(path, source, known.get(path))
-            if modules:
-                repairs.append(f"{path}: added import of {', '.join(modules)}")
-        return files, _refusals(reply), tuple(repairs)
-
-    def _completed(self, path: str, text: str, known: str | None) -> tuple[str, tuple[str, ...]]:
-        """A file of a reply made whole: what it leaves out is there already, or stands in the frame."""
-        if not path.endswith(".py"):
-            return text, ()
-        frame = self.environment.frame() if path == "main.py" and known is None else ""
-        return with_missing_imports(patched(known or "", framed(frame, text) if frame else text))
-
-    def _verdict(self, subtask: str = "") -> Verdict:
-        """The verdict on the product as it is; where `subtask` changed it, the product is checked anew."""
-        environment = self.environment
-        if environment.verdict is None or subtask:
-            environment.verdict = self._check(environment.workspace)
-            self.journal.append(Checked(subtask, environment.verdict.passed, environment.verdict.to_json()))
-        return environment.verdict
-
-    def _check(self, workspace: Workspace) -> Verdict:
-        files, runs = workspace.files(), self.environment.runs
-        known = digest(files, [asdict(run) for run in runs])
-        if known not in self.verdicts:
-            line = self.environment.command_line
-            self.verdicts[known] = check(
-                workspace.root,
-                files,
-                runs,
-                self.journal,
-                needs_arguments=line is not None and line.needs_arguments,
-                isolated=self.isolated,
-            )
-        return self.verdicts[known]
-
-
-def _refusals(reply: Reply) -> tuple[str, ...]:
-    return tuple(f"A file was not saved: {problem}" for problem in reply.problems)

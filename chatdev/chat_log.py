@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from chatdev.company import Company
+from chatdev.statistics import software_info
 from journal import Event
 from journal.events import (
     Answered,
@@ -21,21 +22,29 @@ from journal.events import (
     Sampled,
     SubtaskEnded,
     SubtaskStarted,
+    Typed,
 )
 
 
 class ChatLog:
-    """A journal listener that writes `[time LEVEL] record` to `path`; a resumed run writes it anew."""
+    """A journal listener that writes `[time LEVEL] record` to `path`; a resumed run writes it anew.
+
+    The page passes over every record with the word "System": a joiner that nobody sees keeps them.
+    """
 
     def __init__(self, path: Path, company: Company) -> None:
         self._file = open(path, "w", encoding="utf-8", newline="\n")
-        self._company = company
-        self._subtask, self._turn = "", 0
+        self._folder, self._company = path.parent, company
+        self._began = time.monotonic()
+        self._events: list[Event] = []
+        self._opened = ""
 
     def __call__(self, event: Event, replayed: bool) -> None:
+        self._events.append(event)
         for level, record in self._records(event):
             moment = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime())
-            self._file.write(f"[{moment} {level}] {record}\n\n")
+            shown = record.replace("System", "S\N{WORD JOINER}ystem")
+            self._file.write(f"[{moment} {level}] {shown}\n\n")
         self._file.flush()
 
     def close(self) -> None:
@@ -54,7 +63,7 @@ class ChatLog:
                 )
             ]
         if isinstance(event, SubtaskStarted):
-            self._subtask, self._turn = event.subtask, 0
+            self._opened = ""
             return []
         if isinstance(event, Answered):
             return self._talk(event)
@@ -73,27 +82,29 @@ class ChatLog:
         if isinstance(event, Sampled):
             shares = ", ".join(f"{share:.2f}" for share in event.agreements)
             return [("INFO", f"**[Drafts]**: {event.reason}; agreement {shares}; draft {event.chosen + 1} kept")]
+        if isinstance(event, Typed):
+            return [("INFO", f"**[Human Comments]**:\n\n{event.text}")] if event.text else []
         if isinstance(event, Noted):
             return [("WARNING", event.note)]
         if isinstance(event, SubtaskEnded):
             return [("INFO", f"**[Seminar Conclusion]**:\n\n {event.conclusion}")]
         if isinstance(event, RunEnded):
-            totals = "\n".join(f"{name}={value}" for name, value in event.totals.items())
+            info = software_info(self._events, self._folder, time.monotonic() - self._began)
             moment = time.strftime("%Y%m%d%H%M%S", time.localtime())
-            return [("INFO", f"**[Post Info]**\n\n**[Software Info]**:\n\n{totals}\n\nChatDev Ends ({moment})")]
+            return [("INFO", f"**[Post Info]**\n\n**[Software Info]**:\n\n{info}\n\nChatDev Ends ({moment})")]
         return []
 
     def _talk(self, event: Answered) -> list[tuple[str, str]]:
-        prompt = self._company.phases.get(event.subtask)
-        roles = (prompt.assistant_role, prompt.user_role) if prompt else (event.role, "")
-        other = roles[1] if event.role == roles[0] else roles[0]
+        name, other = self._told_by(event)
         records = []
-        system = event.messages[0]["content"]
-        if self._turn == 0:
+        # The page takes the first closing bracket for the end of the role's prompt.
+        role_prompt = event.messages[0]["content"].replace("[", "(").replace("]", ")")
+        if self._opened != name:
+            self._opened, self._turn = name, 0
             opening = event.messages[-1]["content"]
-            records.append(("INFO", f"{other}: **[Start Chat]**\n\n[{system}]\n\n{opening}"))
-        heading = f"{event.role}: **{event.role}<->{other} on : {event.subtask}, turn {self._turn}**"
-        records.append(("INFO", f"{heading}\n\n[{system}]\n\n{event.text}"))
+            records.append(("INFO", f"{other}: **[Start Chat]**\n\n[{role_prompt}]\n\n{opening}"))
+        heading = f"{event.role}: **{event.role}<->{other} on : {name}, turn {self._turn}**"
+        records.append(("INFO", f"{heading}\n\n[{role_prompt}]\n\n{event.text}"))
         usage = event.usage
         prompt_tokens, completion_tokens = usage["prompt_tokens"], usage["completion_tokens"]
         records.append(
@@ -105,3 +116,11 @@ class ChatLog:
         )
         self._turn += 1
         return records
+
+    def _told_by(self, event: Answered) -> tuple[str, str]:
+        """The conversation that an answer belongs to, by name, and the role that is answered."""
+        if event.purpose == "reflection":
+            return "Reflection", "Counselor"
+        prompt = self._company.phases.get(event.subtask)
+        roles = (prompt.assistant_role, prompt.user_role) if prompt else (event.role, "")
+        return event.subtask, roles[1] if event.role == roles[0] else roles[0]

@@ -13,6 +13,7 @@ from typing import Any
 
 import sandbox
 from chatdev.acceptance import TRACEBACK, AcceptanceRun, RunResult, execute_session, judge
+from chatdev.given import Given
 from journal import Journal
 from journal.events import Executed, digest
 from sandbox.completeness import (
@@ -91,18 +92,22 @@ def check(
     *,
     needs_arguments: bool = False,
     isolated: bool = True,
+    given: Given | None = None,
 ) -> Verdict:
     """Check `files`, which lie in `product`. Executions are journalled, and recalled in a resumed run.
 
-    A program that `needs_arguments` may refuse to start without them, with a message.
+    A program that `needs_arguments` may refuse to start without them, with a message. What was unfinished in
+    `given` code is no finding, and where that had no main.py none is asked for.
     """
-    broken = (*syntax_errors(files), *undefined_local_imports(files))
-    missing = unimplemented(files)
+    before = given or Given({"main.py": ""}, base="")
+    broken = (*syntax_errors(files), *before.new(undefined_local_imports(files)))
+    missing = before.new(unimplemented(files))
     if "main.py" not in files:
-        return Verdict(broken, missing, "fails", "There is no main.py to start.")
+        status = "fails" if "main.py" in before.files or broken else "not_verifiable"
+        return Verdict(broken, missing, status, "There is no main.py to start.")
     if broken:
         return Verdict(broken, missing, "fails", "It does not compile.")
-    started = _recorded(journal, "start", files, ["python", "main.py"], lambda: _start(product, isolated))
+    started = _recorded(journal, "start", files, ["python", "main.py"], lambda: _start(product, isolated, before))
     results: tuple[RunResult, ...] = ()
     ended_well: list[bool] = []
     if runs:
@@ -133,8 +138,8 @@ def _status(started: dict[str, Any], ended_well: Sequence[bool], needs_arguments
     return status, reason
 
 
-def _start(product: Path, isolated: bool) -> dict[str, Any]:
-    verdict = sandbox.run_program(product, isolated=isolated)
+def _start(product: Path, isolated: bool, given: Given) -> dict[str, Any]:
+    verdict = sandbox.run_program(product, isolated=isolated, ignore=(*sandbox.IGNORED, f"/{given.base}"))
     execution = asdict(verdict.execution) if verdict.execution else None
     return {"status": verdict.status, "reason": verdict.reason, "execution": execution}
 

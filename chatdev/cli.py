@@ -63,6 +63,11 @@ def parser() -> argparse.ArgumentParser:
         "--quantize", action="store_true", help="hold the weights of an hf: model in 4 bits (needs bitsandbytes)"
     )
     own.add_argument(
+        "--image-url",
+        default="",
+        help="an OpenAI-compatible image server (Art companies); without it pictures are placeholders drawn here",
+    )
+    own.add_argument(
         "--uq",
         choices=UNCERTAINTY_MODES,
         default="on",
@@ -118,19 +123,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Explicit for SIGINT too: a shell starts background jobs with it ignored.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _interrupt)
-    for stream in (sys.stdout, sys.stderr):
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
     # The engine and the sandbox are imported only now, so that --help needs neither.
     from camel.models.model import ModelUnusable
-    from chatdev.run import (
-        BAD_ARGUMENTS,
-        INTERRUPTED,
-        MODEL_UNUSABLE,
-        BadArguments,
-        resume,
-        start,
-    )
+    from chatdev.preparation import BadArguments
+    from chatdev.run import BAD_ARGUMENTS, INTERRUPTED, MODEL_UNUSABLE, resume, start
 
     try:
         if options.resume:
@@ -154,6 +153,7 @@ def settings_of(options: argparse.Namespace) -> Settings:
         model=_absolute(options.model),
         base_url=options.base_url,
         quantize=options.quantize,
+        image_url=options.image_url,
         path=str(Path(options.path).absolute()) if options.path else "",
         uq=options.uq,
         store=_store(options.store, options.warehouse),

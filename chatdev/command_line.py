@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import pairwise
 
 _SNIPPET = re.compile(r"`([^`\n]+)`")
@@ -116,6 +117,7 @@ class CommandLine:
         return "\n".join(f"{first}{line}{options}".strip() for line in lines)
 
 
+@cache
 def read_command_line(task: str) -> CommandLine | None:
     """The command line that `task` describes, or None where it is not understood to the last word.
 

@@ -108,6 +108,7 @@ class Company:
     """A company whose chain, prompts and roles fit together; `sources` maps file names to the files read."""
 
     name: str
+    folder: Path
     flags: Flags
     background_prompt: str
     recruitments: tuple[str, ...]
@@ -129,17 +130,23 @@ def load_company(config: str, root: Path) -> Company:
 
 def validate_folder(path: Path, root: Path = PROJECT) -> list[Problem]:
     """All that is wrong with the company in `path`, or with each company in the folders right below it."""
+    return examine_folder(path, root)[0]
+
+
+def examine_folder(path: Path, root: Path = PROJECT) -> tuple[list[Problem], list[Problem]]:
+    """What `validate_folder` finds, and what is only odd in companies that can be used."""
     candidates = [path] if _is_company(path) else path.iterdir() if path.is_dir() else ()
     folders = [folder for folder in candidates if _is_company(folder)]
     if not folders:
-        return [Problem(path, 0, "", f"no company here: no folder with one of {', '.join(COMPANY_FILES)}")]
+        return [Problem(path, 0, "", f"no company here: no folder with one of {', '.join(COMPANY_FILES)}")], []
     problems: set[Problem] = set()
+    warnings: set[Problem] = set()
     for folder in folders:
         try:
-            _load(folder, root)
+            warnings.update(_load(folder, root).warnings)
         except CompanyError as error:
             problems.update(error.problems)
-    return sorted(problems)
+    return sorted(problems), sorted(warnings)
 
 
 def fill(template: str, values: Mapping[str, object]) -> str:
@@ -196,6 +203,7 @@ def _load(folder: Path, root: Path) -> Company:
     sheet.warn_unknown(table, "", (*_TOP_KEYS, *_FLAGS))
     company = Company(
         name=folder.resolve().name,
+        folder=folder,
         flags=Flags(**{name: sheet.flag(table, "", name, getattr(Flags, name)) for name in _FLAGS}),
         background_prompt=sheet.get(table, "", "background_prompt", ""),
         recruitments=sheet.strings(sheet.get(table, "", "recruitments", list(roles)), "recruitments"),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from camel.messages import Answer
 from camel.roleplay import MARKER, conclusion_of
 from chatdev.acceptance import parse_session
+from chatdev.patching import patched
 from chatdev.phase import Phase
 from chatdev.reply import parse_reply
 
@@ -15,14 +17,18 @@ _PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[\w,]+\])?(?:\s*,?\s*[=<>
 _LONGEST_DECISION = 40
 _WHOLE_FENCE = re.compile(r"\A\s*(?:.*\n)??\s*```(?:markdown|md)[ \t]*\n(.*)\n\s*```", re.DOTALL)
 _FINISHED = re.compile(r"(?<!not )(?<!n't )\bfinished\b|^\W*finish\W*$", re.IGNORECASE)
+_DETAIL = re.compile(r"`[^`\n]+`|\"[^\"\n]+\"|(?<!\w)--[a-z][\w-]*|\b\w+\.[a-z]\w{1,4}\b|\b\d+(?:\.\d+)?\b")
 _NO_PACKAGE = frozenset(["python", "python3", "pip", "none", "nothing", "no", "empty", "done", "finished"])
 
 
-def usable(phase: Phase, text: str, known_files: list[str], language: str) -> bool:
-    """Whether `text` has what the phase's conclusion is made of."""
-    if phase.form == "files":
-        files = parse_reply(text, known_files=known_files, language=language).files
-        return any(content.strip() for content in files.values())
+def usable(phase: Phase, text: str, known: Mapping[str, str], language: str) -> bool:
+    """Whether `text` has what the phase's conclusion is made of; `known` are the product's files."""
+    if phase.form in ("files", "changes"):
+        files = parse_reply(text, known_files=list(known), language=language).files
+        new = {path: content for path, content in files.items() if content.strip()}
+        if phase.form == "changes":
+            new = {path: patched(known.get(path, ""), content, part=True) for path, content in new.items()}
+        return any(phase.form == "files" or content != known.get(path) for path, content in new.items())
     if phase.form == "runs":
         return bool(parse_session(text))
     return bool(text.strip())
@@ -52,16 +58,31 @@ def review_finished(text: str) -> bool:
     return bool(_FINISHED.search(conclusion_of(text).partition("\n")[0])) and len(conclusion_of(text)) < 80
 
 
-def packages(text: str, standard: frozenset[str]) -> str:
-    """The text of requirements.txt: one requirement a line, without chatter and standard modules."""
+def after_marker(text: str) -> str:
+    """What follows the last `<INFO>`, with its fences and quotes; the whole text where there is none."""
+    return text.rpartition(MARKER)[2].strip()
+
+
+def lost(task: str, new: str) -> list[str]:
+    """What of a task, word for word, its `new` version does not say: names, options, numbers, quotes."""
+    return [detail for detail in dict.fromkeys(_DETAIL.findall(task)) if detail not in new]
+
+
+def packages(text: str, standard: frozenset[str], given: str = "") -> str:
+    """The text of requirements.txt: one requirement a line, without chatter and standard modules.
+
+    The lines of a `given` list stay as they are; only packages it does not name are added.
+    """
     blocks = _FENCED.findall(text)
     lines = (line.strip(" -*`\t").rstrip(".") for line in "\n".join(blocks or [conclusion_of(text)]).splitlines())
-    wanted = []
-    for line in lines:
-        name = re.split(r"[=<>~!\[ ]", line, maxsplit=1)[0].lower()
-        if _PACKAGE.fullmatch(line) and name not in standard and name not in _NO_PACKAGE:
-            wanted.append(line)
-    return "".join(f"{line}\n" for line in dict.fromkeys(wanted))
+    known = {*standard, *_NO_PACKAGE, *map(_package_name, given.splitlines())}
+    wanted = [line for line in lines if _PACKAGE.fullmatch(line) and _package_name(line) not in known]
+    kept = given if not given or given.endswith("\n") else f"{given}\n"
+    return kept + "".join(f"{line}\n" for line in dict.fromkeys(wanted))
+
+
+def _package_name(line: str) -> str:
+    return re.split(r"[=<>~!\[ ;#]", line, maxsplit=1)[0].lower()
 
 
 def manual(text: str) -> str:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 
 from chatdev.acceptance import AcceptanceRun, shown
 from chatdev.checkpoint import Verdict
 from chatdev.command_line import CommandLine, read_command_line
+from chatdev.excerpt import excerpt
 from chatdev.frame import frame, stubs
+from chatdev.given import Given
 from chatdev.patching import definition
 from chatdev.reply import render_files
 from chatdev.workspace import Workspace
 
+_IMPORT = re.compile(r"^[ \t]*((?:import|from) .*\S)", re.MULTILINE)
 _PROMPTS = Path(__file__).parent / "prompts"
 GUI = (
     "If people use it by looking and clicking, give it a graphical interface; "
@@ -25,8 +28,9 @@ GUI = (
 class Environment:
     """The run's shared state; `values()` are the placeholders that prompts may use.
 
-    `stalled` means that the last change to the product changed nothing, `suspect` is the function that the
-    tester blames.
+    `stalled` means that the last change to the product changed nothing, `setback` why the last one was taken
+    back, `suspect` is the function that the tester blames. `given` is the code that an incremental run began with,
+    `lessons` what similar products taught.
     """
 
     task: str
@@ -40,44 +44,60 @@ class Environment:
     error_summary: str = ""
     test_reports: str = ""
     requirements: str = ""
+    manual: str = ""
     unimplemented_file: str = ""
     gaps: str = ""
     session: str = ""
+    images: dict[str, str] = field(default_factory=dict)
     runs: tuple[AcceptanceRun, ...] = ()
     verdict: Verdict | None = None
     review_finished: bool = False
+    person_left: bool = False
     refusals: tuple[str, ...] = ()
     stalled: bool = False
     suspect: str = ""
+    given: Given | None = None
+    lessons: str = ""
+    setback: str = ""
     conclusions: dict[str, str] = field(default_factory=dict)
 
-    @cached_property
+    @property
     def command_line(self) -> CommandLine | None:
         """How the task says the program is called, where it says so in the usual notation."""
         return read_command_line(self.task)
 
+    def status(self) -> str:
+        """Whether the product works, in one sentence."""
+        verdict = self.verdict
+        if verdict is None:
+            return "It was never checked: no subtask wrote code."
+        missing = "" if verdict.works or verdict.status == "fails" else " It is not complete."
+        return f"{verdict.status.replace('_', ' ')}: {verdict.reason}{missing}"
+
     def frame(self) -> str:
         """Code of main.py that takes the arguments apart, where the task says how and Python is spoken."""
-        return frame(self.command_line) if self.command_line and self._python else ""
+        return frame(self.command_line) if self.command_line and self.in_python else ""
 
     @property
-    def _python(self) -> bool:
+    def in_python(self) -> bool:
         return self.language.lower().startswith("python")
-
-    def _blamed(self, files: dict[str, str]) -> str:
-        """The code of the function that the tester blames, or all of it where none is blamed."""
-        source = definition(files.get("main.py", ""), self.suspect)
-        return render_files({"main.py": source} if source else files)
 
     def _start(self) -> str:
         """What a programmer starts from: the frame, or an empty page."""
-        if self.command_line and self._python:
+        if self.command_line and self.in_python:
             return _text("frame").replace("{stubs}", stubs(self.command_line))
         return _text("plain").replace("{language}", self.language.lower())
 
-    def values(self) -> dict[str, object]:
-        """Every placeholder by name; a conclusion of a phase only the user knows goes by the phase's name."""
+    def values(self, room: int | None = None) -> dict[str, object]:
+        """Every placeholder by name; a conclusion of a phase only the user knows goes by the phase's name.
+
+        The product's code is given in at most `room` characters.
+        """
         files = self.workspace.files()
+        talk = (self.task, self.comments, self.test_reports, self.error_summary, self.unimplemented_file)
+        codes = excerpt(files, room, "\n".join((*talk, self.suspect)))
+        # Where the tester blames no function, all of the code is to blame.
+        blamed = definition(files.get("main.py", ""), self.suspect)
         line = self.command_line
         return {
             **self.conclusions,
@@ -87,22 +107,25 @@ class Environment:
             "ideas": self.ideas,
             "description": self.description,
             "gui": GUI if self.gui_design else "",
-            "codes": render_files(files),
+            "codes": codes,
+            "files": ", ".join(files),
             "pyfiles": ", ".join(path for path in files if path.endswith(".py")),
             "comments": self.comments,
             "error_summary": self.error_summary,
             "test_reports": self.test_reports,
             "requirements": self.requirements,
+            "examples": self.lessons,
+            "setback": self.setback,
             "unimplemented_file": self.unimplemented_file,
             "gaps": self.gaps,
-            "images": "",
+            "images": "\n".join(f"{name}: {description}" for name, description in sorted(self.images.items())),
             "usage": f"Our program is called like this:\n{line.usage()}" if line else "",
             "frame": self._start(),
             "runs": shown(self.runs),
             "session": self.session,
             "manual_basis": f"These runs work:\n```\n{self.session}\n```" if self.session else "",
             "imports": imports(files),
-            "blamed": self._blamed(files),
+            "blamed": render_files({"main.py": blamed}) if blamed else codes,
             "repair": _text("repair_function" if self.suspect else "repair_file").replace(
                 "{function}", self.suspect
             ),
@@ -115,5 +138,5 @@ def _text(name: str) -> str:
 
 def imports(files: dict[str, str]) -> str:
     """The import lines of the product's Python files, each once."""
-    lines = (line.strip() for path, text in files.items() if path.endswith(".py") for line in text.splitlines())
-    return "\n".join(dict.fromkeys(line for line in lines if line.startswith(("import ", "from "))))
+    lines = (line for path, text in files.items() if path.endswith(".py") for line in _IMPORT.findall(text))
+    return "\n".join(dict.fromkeys(lines))

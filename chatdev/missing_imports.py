@@ -26,7 +26,8 @@ def with_missing_imports(source: str) -> tuple[str, tuple[str, ...]]:
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
     }
-    missing = sorted((used & sys.stdlib_module_names) - _bound(tree) - set(dir(builtins)) - _ACTING)
+    candidates = (used & sys.stdlib_module_names) - set(dir(builtins)) - _ACTING
+    missing = sorted(candidates - _bound(tree)) if candidates else []
     if not missing:
         return source, ()
     lines, at = source_lines(source), first_statement(tree)

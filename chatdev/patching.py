@@ -12,22 +12,26 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
-def patched(old: str, new: str) -> str:
+def patched(old: str, new: str, *, part: bool = False) -> str:
     """`new`, or `old` with the functions of `new` where `new` is a part of `old`.
 
     It is a part when it defines something that `old` defines and does not start by itself, as `old` does.
+    Where parts were asked for (`part`), `old` need not start either, but `new` must leave something out.
     Definitions of one name are replaced where they stand. What is new comes after the one it follows in
     `new`, or before them all; imports come first.
     """
     old_tree, new_tree = python_tree(old), python_tree(new)
-    if old_tree is None or new_tree is None or not _guarded(old_tree):
+    if old_tree is None or new_tree is None:
+        return new
+    if not _guarded(old_tree) and not (part and definitions(old_tree) - definitions(new_tree)):
         return new
     methods = _lone_methods(old_tree, new_tree)
     if methods:
         whole, rest = _with_methods(old, new, methods), _without(new, [method for method, _ in methods])
         # With nothing but examples left, all has been said.
         rest_tree = python_tree(rest)
-        return patched(whole, rest) if rest_tree and not all(map(_is_example, rest_tree.body)) else whole
+        said = rest_tree is None or all(map(_is_example, rest_tree.body))
+        return whole if said else patched(whole, rest, part=part)
     if not new_tree.body:
         return old
     known = definitions(old_tree)

@@ -26,6 +26,7 @@ class Phase:
     keeps: str = ""
     reflection: str = "What was decided? Answer in one sentence."
     form: str = ""
+    recalls: bool = False
     max_tokens: int = 2048
     temperature: float = 0.2
 

@@ -12,6 +12,8 @@ from pathlib import Path
 
 from chatdev.company import Company, Flags
 from chatdev.environment import Environment
+from chatdev.images import mentioned
+from chatdev.user_phases import COPY, phases_file
 from chatdev.workspace import DRAFTS
 
 _UNSAFE = re.compile(r"[^\w.+-]+")
@@ -49,13 +51,16 @@ def copy_company(company: Company, folder: Path) -> None:
     for file_name, path in company.sources.items():
         if path.resolve() != (folder / file_name).resolve():
             shutil.copyfile(path, folder / file_name)
+    if phases := phases_file(company.folder):
+        shutil.copyfile(phases, folder / COPY)
 
 
 def write_meta(folder: Path, company: Company, environment: Environment, version: float) -> None:
-    """Write meta.txt in the original's labels and order."""
+    """Write meta.txt in the original's labels and order, and after them whether the product works."""
     flags = {flag.name: getattr(company.flags, flag.name) for flag in fields(Flags)}
     config = [f"ChatEnvConfig.{name}: {flags[name]}" for name in _META_FLAGS]
     config.append(f"ChatEnvConfig.background_prompt: {company.background_prompt}")
+    shown = mentioned(environment.workspace.files().values())
     sections = {
         "Task": environment.task,
         "Config": "\n".join(config),
@@ -64,8 +69,9 @@ def write_meta(folder: Path, company: Company, environment: Environment, version
         "Ideas": environment.ideas,
         "Language": environment.language,
         "Code_Version": str(version),
-        "Proposed_images": "0",
-        "Incorporated_images": "0",
+        "Proposed_images": str(len(environment.images)),
+        "Incorporated_images": str(len(environment.images.keys() & shown)),
+        "Status": environment.status(),
     }
     text = "".join(f"{label}:\n{value}\n\n" for label, value in sections.items())
     (folder / "meta.txt").write_text(text, encoding="utf-8", newline="\n")

@@ -16,7 +16,8 @@ class Settings:
     of code are also compared by what they do), `hassum` (prose is sampled and deliberated on, code goes through
     the gate) or `off`. `store` is the file of learnt thresholds, empty where there is none. Past `budget` tokens
     no more drafts are drawn. `quantize` holds the weights of an `hf:` model in 4 bits. `retrieval` is
-    `off` or a source of `retrieval.open_retriever`, `docs` are folders of documentation."""
+    `off` or a source of `retrieval.open_retriever`, `docs` are folders of documentation. `image_url` is an
+    image server, empty where there is none."""
 
     task: str = DEFAULT_TASK
     name: str = "Gomoku"
@@ -25,6 +26,7 @@ class Settings:
     model: str = DEFAULT_MODEL
     base_url: str | None = None
     quantize: bool = False
+    image_url: str = ""
     path: str = ""
     uq: str = "on"
     store: str = ""

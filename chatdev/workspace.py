@@ -9,7 +9,7 @@ import difflib
 import os
 import re
 import secrets
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
@@ -24,6 +24,7 @@ _RESERVED = (
     "manual.md",
     "chatchainconfig.json",
     "phaseconfig.json",
+    "phaseconfig.py",
     "roleconfig.json",
     "uncertaintyconfig.json",
     "*.prompt",
@@ -136,6 +137,13 @@ class Workspace:
                 self._paths.setdefault(path)
         return Change(tuple(diffs), (), diffs, refused)
 
+    def adopt(self, paths: Iterable[str]) -> None:
+        """Let text files that lie in the folder belong to the product; they may be changed, never deleted."""
+        added = dict.fromkeys(paths)
+        self._adopted |= added.keys()
+        self._paths.update(added)
+        self._applied.update(added)
+
     def snapshot(self) -> Snapshot:
         """The files as they are now, for `restore`."""
         return Snapshot(self.files())
@@ -163,13 +171,26 @@ class Workspace:
             return "a file has the name of one of its folders"
         return None
 
+    def place(self, name: str, data: bytes) -> str | None:
+        """Write a file that is no text, such as a picture. Returns why it was refused, None where it was not."""
+        path = normal_path(name)
+        if why := refusal(path) or self._obstacle(path):
+            return why
+        self._put(path, data)
+        return None
+
     def _write(self, path: str, text: str) -> None:
+        target = self.root / path
+        keeps = target.is_file() and b"\r\n" in target.read_bytes()
+        self._put(path, (text.replace("\n", "\r\n") if keeps else text).encode("utf-8"))
+
+    def _put(self, path: str, data: bytes) -> None:
         target = self.root / path
         target.parent.mkdir(parents=True, exist_ok=True)
         draft = self.root / f".{secrets.token_hex(8)}.tmp"
         try:
-            with draft.open("x", encoding="utf-8", newline="\n") as file:
-                file.write(text)
+            with draft.open("xb") as file:
+                file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
             draft.replace(target)
@@ -190,6 +211,11 @@ def _read(path: Path) -> str | None:
         return None
 
 
+def is_text(path: Path) -> bool:
+    """Whether a file is text in UTF-8, and small enough to be somebody's writing."""
+    return path.stat().st_size <= _LARGEST_TEXT and _read(path) is not None
+
+
 def _texts_below(root: Path) -> list[str]:
     """Paths of the text files below `root` that may belong to a product."""
     found: list[str] = []
@@ -198,8 +224,8 @@ def _texts_below(root: Path) -> list[str]:
         for name in names:
             file = Path(folder, name)
             path = file.relative_to(root).as_posix()
-            plain = file.is_file() and not file.is_symlink() and file.stat().st_size <= _LARGEST_TEXT
-            if plain and refusal(path) is None and _read(file) is not None:
+            plain = file.is_file() and not file.is_symlink()
+            if plain and refusal(path) is None and is_text(file):
                 found.append(path)
     return found
 

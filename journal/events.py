@@ -45,7 +45,10 @@ class SubtaskStarted(Event):
 
 @dataclass(frozen=True)
 class Answered(Event):
-    """One model call. `tokens` is a list of [text, logprob in nats, [[alternative, logprob], ...]]."""
+    """One model call. `tokens` is a list of [text, logprob in nats, [[alternative, logprob], ...]].
+
+    `window` is the model's, in tokens, where the prompt did not fit into it and the server said so.
+    """
 
     key: str
     subtask: str
@@ -60,6 +63,7 @@ class Answered(Event):
     logprob_kind: str
     seconds: float
     model: str
+    window: int | None = None
 
 
 @dataclass(frozen=True)
@@ -174,6 +178,37 @@ class Executed(Event):
     command: list[str]
     result: dict[str, Any]
     seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Typed(Event):
+    """What a person said when asked, empty where that was nothing; `leaves` where nothing more will come."""
+
+    key: str
+    subtask: str
+    text: str
+    leaves: bool
+
+
+@dataclass(frozen=True)
+class Drawn(Event):
+    """A picture put into the product, in base64; `placeholder` says why it is only one, where a server failed."""
+
+    key: str
+    subtask: str
+    path: str
+    description: str
+    png: str
+    placeholder: str = ""
+
+
+@dataclass(frozen=True)
+class Learnt(Event):
+    """What was brought into the run from outside before it began: `source` is `memory` or `web`."""
+
+    key: str
+    source: str
+    text: str
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,9 @@ import re
 import sys
 import tokenize
 import warnings
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 
@@ -39,6 +40,7 @@ _UNFINISHED = re.compile(
     r"|(?i:\b(?:existing|previous|other)\s+(?:code|methods|functions)\s+(?:here|remains?|stays?|unchanged)\b)"
 )
 
+_NO_BODY = "the function has no implementation"
 _DOCUMENTS = frozenset({".md", ".rst", ".txt", ".json", ".yaml", ".yml", ".toml", ".ini", ".cfg", ".csv", ".log"})
 
 # Import names of packages that programs of this kind ask for. A name that is neither here, nor in the
@@ -58,8 +60,13 @@ _THIRD_PARTY = """
 """
 
 
+# A product is looked at again after each change, and most of its files are as they were.
+_remembered = lru_cache(maxsize=1024)
+
+
+@_remembered
 def python_tree(text: str) -> ast.Module | None:
-    """The syntax tree of `text`, or None where it is no Python."""
+    """The syntax tree of `text`, or None where it is no Python. It is shared, and not to be changed."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -81,22 +88,15 @@ def unimplemented(files: Mapping[str, str]) -> tuple[Finding, ...]:
     overridden in a class of the product that derives from its own.
     """
     trees = _trees(files)
-    overridden = {
-        (base, function.name)
-        for tree in trees.values()
-        for cls in ast.walk(tree)
-        if isinstance(cls, ast.ClassDef)
-        for base in map(_last_name, cls.bases)
-        for function in cls.body
-        if isinstance(function, _Function)
-    }
+    overridden = frozenset().union(*(_overridden(files[path]) for path in trees))
     found: list[Finding] = []
     for path, text in files.items():
         tree = trees.get(path)
         if _is_hollow(path, text, tree):
             found.append(Finding(path, 0, path, "the file holds no code" if text.strip() else "the file is empty"))
-        stubs = _stubs(tree, "", overridden) if tree else iter(())
-        places = [*((line, name, why) for line, name, why in stubs), *_postponements(path, text)]
+        stubs = _stubs(text) if tree else ()
+        places = [(line, name, _NO_BODY) for line, name, method in stubs if method not in overridden]
+        places += _postponements(text) if _is_python(path) else ()
         found += [Finding(path, line, name, why) for line, name, why in sorted(places)]
     if all(PurePosixPath(path).suffix.lower() in _DOCUMENTS for path in files):
         found.append(Finding("", 0, "", "the product has no source file"))
@@ -107,17 +107,24 @@ def syntax_errors(files: Mapping[str, str]) -> tuple[Finding, ...]:
     """The first error the compiler reports in each Python file; `name` is the start of the line."""
     found: list[Finding] = []
     for path, text in files.items():
-        if not _is_python(path):
-            continue
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                compile(text, path, "exec", dont_inherit=True)
-        except SyntaxError as error:
-            found.append(Finding(path, error.lineno or 0, (error.text or "").strip()[:80], error.msg))
-        except (ValueError, RecursionError, MemoryError) as error:
-            found.append(Finding(path, 0, "", f"cannot be compiled: {error or type(error).__name__}"))
+        error = _compiler_error(text) if _is_python(path) else None
+        if error:
+            found.append(Finding(path, *error))
     return tuple(found)
+
+
+@_remembered
+def _compiler_error(text: str) -> tuple[int, str, str] | None:
+    """Line, its text and message of the first error."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(text, "<product>", "exec", dont_inherit=True)
+    except SyntaxError as error:
+        return error.lineno or 0, (error.text or "").strip()[:80], error.msg
+    except (ValueError, RecursionError, MemoryError) as error:
+        return 0, "", f"cannot be compiled: {error or type(error).__name__}"
+    return None
 
 
 def undefined_local_imports(files: Mapping[str, str]) -> tuple[Finding, ...]:
@@ -135,6 +142,18 @@ def _is_python(path: str) -> bool:
 def _trees(files: Mapping[str, str]) -> dict[str, ast.Module]:
     parsed = {path: python_tree(text) for path, text in files.items() if _is_python(path)}
     return {path: tree for path, tree in parsed.items() if tree}
+
+
+def _inside(node: ast.AST) -> Iterator[ast.AST]:
+    """The statements right inside of a statement; expressions hold none and are not looked into."""
+    for name in ("body", "handlers", "orelse", "finalbody", "cases"):
+        yield from getattr(node, name, ())
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    for child in _inside(node):
+        yield child
+        yield from _statements(child)
 
 
 def _last_name(node: ast.expr) -> str:
@@ -162,37 +181,57 @@ def _is_filler(node: ast.stmt) -> bool:
     return isinstance(node, ast.Pass) or _is_constant(node) or bool(raises)
 
 
-def _stubs(node: ast.AST, inside: str, overridden: Collection[tuple[str, str]]) -> Iterator[tuple[int, str, str]]:
-    """Line, qualified name and reason of each stub below `node`."""
-    for child in ast.iter_child_nodes(node):
+@_remembered
+def _overridden(text: str) -> frozenset[tuple[str, str]]:
+    """Class and method, by name, of each method that a class in `text` may have from another."""
+    return frozenset(
+        (base, function.name)
+        for cls in _statements(python_tree(text) or ast.Module([], []))
+        if isinstance(cls, ast.ClassDef)
+        for base in map(_last_name, cls.bases)
+        for function in cls.body
+        if isinstance(function, _Function)
+    )
+
+
+@_remembered
+def _stubs(text: str) -> tuple[tuple[int, str, tuple[str, str]], ...]:
+    """Line, qualified name, and class and method of each stub that nothing around it excuses."""
+    tree = python_tree(text)
+    return tuple(_stubs_below(tree, "")) if tree else ()
+
+
+def _stubs_below(node: ast.AST, inside: str) -> Iterator[tuple[int, str, tuple[str, str]]]:
+    for child in _inside(node):
         if not isinstance(child, _Function | ast.ClassDef):
-            yield from _stubs(child, inside, overridden)
+            yield from _stubs_below(child, inside)
             continue
         name = f"{inside}{child.name}"
-        is_stub = all(map(_is_filler, child.body))
-        if is_stub and isinstance(child, _Function) and not _may_be_empty(node, child, overridden):
-            yield child.lineno, name, "the function has no implementation"
-        yield from _stubs(child, f"{name}.", overridden)
+        if isinstance(child, _Function) and all(map(_is_filler, child.body)) and not _may_be_empty(node, child):
+            yield child.lineno, name, (node.name if isinstance(node, ast.ClassDef) else "", child.name)
+        yield from _stubs_below(child, f"{name}.")
 
 
-def _may_be_empty(parent: ast.AST, function: _Function, overridden: Collection[tuple[str, str]]) -> bool:
+def _may_be_empty(parent: ast.AST, function: _Function) -> bool:
     if {"overload", "abstractmethod", "abstractproperty"} & set(map(_last_name, function.decorator_list)):
         return True
     if not isinstance(parent, ast.ClassDef):
         return False
     kinds = {_last_name(base) for base in parent.bases} | {_last_name(word.value) for word in parent.keywords}
-    return bool(kinds & {"Protocol", "ABC", "ABCMeta"}) or (parent.name, function.name) in overridden
+    return bool(kinds & {"Protocol", "ABC", "ABCMeta"})
 
 
-def _postponements(path: str, text: str) -> Iterator[tuple[int, str, str]]:
-    if not _is_python(path):
-        return
+@_remembered
+def _postponements(text: str) -> tuple[tuple[int, str, str], ...]:
+    """Line, words and reason of each comment that puts work off."""
+    found: list[tuple[int, str, str]] = []
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             if token.type == tokenize.COMMENT and _UNFINISHED.search(token.string):
-                yield token.start[0], token.string.strip(), "the comment puts work off"
+                found.append((token.start[0], token.string.strip(), "the comment puts work off"))
     except (tokenize.TokenError, SyntaxError):
-        return  # `syntax_errors` tells of it
+        pass  # `syntax_errors` tells of it
+    return tuple(found)
 
 
 def _unresolved(files: Mapping[str, str]) -> Iterator[Finding]:
@@ -202,9 +241,9 @@ def _unresolved(files: Mapping[str, str]) -> Iterator[Finding]:
         parts = parts[:-1] if parts[-1] == "__init__" else parts
         modules.update(".".join(parts[:end]) for end in range(1, len(parts) + 1))
     packages = {*_THIRD_PARTY.split(), *_required(files)}
-    for path, tree in _trees(files).items():
+    for path in _trees(files):
         package = PurePosixPath(path).parts[:-1]
-        for node in _imports(tree):
+        for node in _imports_of(files[path]):
             for name in _imported_modules(node, package, files):
                 top = name.partition(".")[0]
                 beside = ".".join((*package, ""))
@@ -223,9 +262,15 @@ def _required(files: Mapping[str, str]) -> set[str]:
     return {name.group().lower().replace("-", "_") for name in names if name}
 
 
+@_remembered
+def _imports_of(text: str) -> tuple[ast.Import | ast.ImportFrom, ...]:
+    tree = python_tree(text)
+    return tuple(_imports(tree)) if tree else ()
+
+
 def _imports(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
     """Import statements that must succeed for the program to run."""
-    for child in ast.iter_child_nodes(node):
+    for child in _inside(node):
         if isinstance(child, ast.Import | ast.ImportFrom):
             yield child
         elif isinstance(child, ast.Try) and any(map(_catches_import_error, child.handlers)):

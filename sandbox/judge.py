@@ -12,7 +12,7 @@ from typing import Literal
 
 from sandbox.confinement import Unavailable
 from sandbox.execution import DEFAULT_LIMITS, Execution, Limits, available, run
-from sandbox.scratch import scratch_copy
+from sandbox.scratch import IGNORED, scratch_copy
 
 Status = Literal["runs", "fails", "not_verifiable"]
 
@@ -63,8 +63,11 @@ def run_program(
     limits: Limits = DEFAULT_LIMITS,
     *,
     isolated: bool = True,
+    ignore: Sequence[str] = IGNORED,
 ) -> Verdict:
     """Judge the Python program `entry` of the product in `directory`, always run in a scratch copy.
+
+    `ignore` is left out of the copy, as `scratch_copy` understands it.
 
     `stdin` is what its user types; with None the input is closed and, should the program ask, empty lines
     are typed (ones where it insists on a number). A program alive at the deadline runs, unless it printed
@@ -75,7 +78,7 @@ def run_program(
         return Verdict("fails", f"There is no {entry} to start.")
     if isolated and (missing := available()):
         return Verdict("not_verifiable", missing.reason)
-    with scratch_copy(directory) as copy:
+    with scratch_copy(directory, ignore) as copy:
         compiled = run(copy, ["python", "-c", _COMPILE_ALL], limits, isolated=isolated)
     if isinstance(compiled, Unavailable):
         return Verdict("not_verifiable", compiled.reason)

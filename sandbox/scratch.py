@@ -18,15 +18,17 @@ IGNORED = ("*.log", "journal.jsonl", ".git", "__pycache__")
 def scratch_copy(directory: Path, ignore: Sequence[str] = IGNORED) -> Iterator[Path]:
     """Yield the path of a copy of `directory`, removed afterwards.
 
-    `ignore` holds name patterns to leave out. Links stay links; pipes and sockets are left out. Raises
-    OSError where the copy cannot be written.
+    `ignore` holds name patterns to leave out; one that begins with a slash holds at the top only. Links stay
+    links; pipes and sockets are left out. Raises OSError where the copy cannot be written.
     """
 
     def left_out(folder: str, names: list[str]) -> list[str]:
+        top = os.path.samefile(folder, directory)
         return [
             name
             for name in names
-            if any(fnmatch(name, pattern) for pattern in ignore) or _is_special(os.path.join(folder, name))
+            if any(fnmatch(name, pattern) or (top and fnmatch(f"/{name}", pattern)) for pattern in ignore)
+            or _is_special(os.path.join(folder, name))
         ]
 
     parent = tempfile.mkdtemp(prefix="sandbox-")

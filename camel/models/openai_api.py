@@ -57,7 +57,7 @@ class OpenAIModel:
         self.url = endpoint.url
         self.window = endpoint.window
         self._endpoint = endpoint
-        self._client = _client(endpoint.url, endpoint.timeout)
+        self._client = client(endpoint.url, endpoint.timeout)
         # What the server has taught: see _learn.
         self._top_logprobs = top_logprobs
         self._choices_at_once = endpoint.choices_at_once
@@ -181,7 +181,8 @@ def server_url(base_url: str | None = None) -> str:
     return base_url or os.environ.get("BASE_URL") or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
 
 
-def _client(url: str, timeout: float) -> openai.OpenAI:
+def client(url: str, timeout: float) -> openai.OpenAI:
+    """A client for the server at `url`, with the key of the environment. Raises ModelUnusable; makes no call."""
     if not url.startswith(("http://", "https://")):
         raise ModelUnusable(f"{url!r} is not a web address", "Give --base-url as http://HOST:PORT/v1.")
     key = os.environ.get("OPENAI_API_KEY", "").strip(" \t\r\n'\"")

@@ -38,6 +38,9 @@ PHASES = {
     "CodeComplete": (PROGRAMMER, CTO, "finish <{unimplemented_file}> of {codes}"),
     "CodeReviewComment": (REVIEWER, PROGRAMMER, "{codes}"),
     "CodeReviewModification": (PROGRAMMER, REVIEWER, "comment: {comments}"),
+    "ArtDesign": (PROGRAMMER, CTO, "pictures"),
+    "ArtIntegration": (PROGRAMMER, CTO, "use {images}"),
+    "CodeReviewHuman": (PROGRAMMER, REVIEWER, "person: {comments}"),
     "TestErrorSummary": (PROGRAMMER, TESTER, "report: {test_reports}"),
     "TestModification": (PROGRAMMER, TESTER, "report: {test_reports}, summary: {error_summary}"),
     "EnvironmentDoc": (PROGRAMMER, CTO, "{imports}"),
@@ -161,6 +164,7 @@ def play(tmp_path: Path) -> Play:
         task: str = "a program",
         hook: Callable[[Journal], Hook] | None = None,
         files: Mapping[str, str] | None = None,
+        **fields: Any,
     ) -> Played:
         company = load_company(str(write_company(tmp_path / "company", chain)), PROJECT)
         folder = tmp_path / "product"
@@ -170,7 +174,8 @@ def play(tmp_path: Path) -> Play:
         environment = Environment(task, Workspace(folder, adopt=False))
         environment.workspace.apply(files or {})
         asker = Asker(ScriptedModel(talker), journal)
-        result = ChatChain(company, environment, asker, journal, [hook(journal)] if hook else [])
+        hooks = [hook(journal)] if hook else []
+        result = ChatChain(company, environment, asker, journal, hooks, **fields)
         result.run()
         journal.close()
         return Played(talker, result, folder.parent)

@@ -179,7 +179,7 @@ def test_a_fix_that_fixes_nothing_is_taken_back_and_the_next_is_bolder(play: Pla
         if phase == "TestModification"
     ]
     assert fixes[1] > fixes[0]
-    assert played.chain.setbacks == 0
+    assert played.chain.workshop.setbacks == 0
 
 
 def test_a_program_that_runs_but_does_something_else_is_found(play: Play, tools: Tools) -> None:

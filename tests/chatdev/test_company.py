@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+from chatdev.__main__ import dispatch
 from chatdev.company import (
+    PROJECT,
     CompanyError,
     ComposedEntry,
     Flags,
@@ -409,6 +411,34 @@ def test_a_folder_without_a_company_or_no_folder_is_a_problem(root: Path) -> Non
     for path in (root, root / "nowhere", root / "CompanyConfig" / "Default" / "RoleConfig.json"):
         (problem,) = validate_folder(path, root)
         assert str(problem).startswith(f"{path}: no company here")
+
+
+def test_the_command_accepts_the_projects_own_four_companies(capsys: pytest.CaptureFixture[str]) -> None:
+    home = PROJECT / "CompanyConfig"
+    assert sorted(folder.name for folder in home.iterdir()) == ["Art", "Default", "Human", "Incremental"]
+    assert dispatch(["validate", *map(str, home.iterdir())]) == 0
+    assert dispatch(["validate", str(home)]) == 0
+    assert capsys.readouterr().out == "All is well.\n" * 2
+
+
+def test_the_command_rejects_the_twenty_broken_ones_on_the_right_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert dispatch(["validate", str(BROKEN)]) == 2
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 20
+    for name, place in EXPECTED.items():
+        wanted = f"{BROKEN / name / place['file']}:{place['line']}: {place['key']}"
+        assert any(line.startswith(wanted) for line in lines), wanted
+
+
+def test_the_command_tells_what_is_only_odd_and_accepts_it(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    phases = {**PHASES, "Coding": {**PHASES["Coding"], "phase_prompt": ["Answer with {}"]}}
+    folder = write(root / "Mine", ChatChain={"chain": CHAIN, "colour": "red"}, Phase=phases, Role=ROLES)
+    assert dispatch(["validate", str(folder)]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[-1] == "All is well."
+    assert [line.partition(": ")[0] for line in said[:-1]] == ["warning"] * 2
+    assert "colour: unknown key 'colour', ignored" in said[0]
+    assert "Coding.phase_prompt[0]: {} names nothing" in said[1]
 
 
 def test_sixty_two_companies_are_validated_in_under_a_second(root: Path) -> None:

@@ -118,11 +118,13 @@ def test_a_manual_without_headings_is_kept_as_it_is() -> None:
 
 def test_code_must_hold_files_a_session_runs_and_all_else_a_word() -> None:
     def usable(phase: Phase, text: str) -> bool:
-        return conclusions.usable(phase, text, [], "Python")
+        return conclusions.usable(phase, text, {"main.py": "print(2)\n"}, "Python")
 
     assert usable(phase_named("Coding"), "main.py\n```python\nprint(1)\n```")
     assert not usable(phase_named("Coding"), "I would write a class.")
     assert not usable(phase_named("Coding"), "main.py\n```python\n```")
+    assert usable(phase_named("CodeChange"), "main.py\n```python\nprint(1)\n```")
+    assert not usable(phase_named("CodeChange"), "main.py\n```python\nprint(2)\n```")
     assert usable(phase_named("AcceptanceRuns"), "$ python main.py\n1")
     assert not usable(phase_named("AcceptanceRuns"), "python main.py")
     assert usable(phase_named("Manual"), "x")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import chatdev.run
+import chatdev.preparation
 import uq.remedies
 from chatdev.cli import main
 from journal import read
@@ -53,7 +53,7 @@ def test_orders_in_a_page_are_not_followed_into_the_product(
     def opened(source: str, cache: Cache, folders: Sequence[Path]) -> Retriever:
         return Retriever((Page(),), Page(), Cache(tmp_path, "off"))
 
-    monkeypatch.setattr(chatdev.run, "open_retriever", opened)
+    monkeypatch.setattr(chatdev.preparation, "open_retriever", opened)
     monkeypatch.setattr(uq.remedies, "doubtful_names", lambda answer, limit: ["csv.DictReader"])
     company = tmp_path / "company"
     company.mkdir()

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-import chatdev.run
+import chatdev.preparation
 from camel.models.scripted import Reply
 from chatdev.cli import main
 from chatdev.environment import Environment
@@ -215,7 +215,7 @@ def shelve(monkeypatch: pytest.MonkeyPatch, *shelves: Shelf) -> None:
     def opened(source: str, cache: Cache, folders: Sequence[Path]) -> Retriever:
         return retriever(*shelves)
 
-    monkeypatch.setattr(chatdev.run, "open_retriever", opened)
+    monkeypatch.setattr(chatdev.preparation, "open_retriever", opened)
 
 
 def test_a_run_that_looked_something_up_is_resumed_without_looking_again(

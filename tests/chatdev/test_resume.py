@@ -139,10 +139,10 @@ def quick_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
     verdicts: dict[tuple[bytes, ...], sandbox.Verdict] = {}
     really_run = sandbox.run_program
 
-    def run_program(directory: Path, *, isolated: bool) -> sandbox.Verdict:
+    def run_program(directory: Path, **options: Any) -> sandbox.Verdict:
         program = tuple(path.read_bytes() for path in sorted(directory.rglob("*.py")))
         if program not in verdicts:
-            verdicts[program] = really_run(directory, isolated=isolated)
+            verdicts[program] = really_run(directory, **options)
         return verdicts[program]
 
     monkeypatch.setattr(sandbox, "run_program", run_program)

@@ -127,6 +127,7 @@ def test_meta_has_chatdevs_labels_in_order(command: Command) -> None:
         "Code_Version",
         "Proposed_images",
         "Incorporated_images",
+        "Status",
     ]
     config = meta.partition("Config:\n")[2].partition("\n\n")[0]
     assert re.findall(r"ChatEnvConfig\.(\w+): ", config) == [
@@ -250,7 +251,7 @@ def refused(command: Command, capsys: pytest.CaptureFixture[str], *more: str, co
 def test_an_unknown_company_is_told_which_there_are(command: Command, capsys: pytest.CaptureFixture[str]) -> None:
     said = refused(command, capsys, "--config", "Defualt")
     assert "no company 'Defualt'" in said
-    assert "there are: Default" in said
+    assert "there are: Art, Default, Human, Incremental" in said
 
 
 @pytest.mark.parametrize(

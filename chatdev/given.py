@@ -1,0 +1,114 @@
+"""Code that was there before the company: copied whole, kept beside its changed self, judged by what it was.
+
+An incremental run delivers every file of the folder it was given: what no phase changes stays byte for byte.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from chatdev.workspace import Workspace, is_text, refusal
+from sandbox.completeness import Finding, undefined_local_imports, unimplemented
+
+BASE, _OTHER_BASE = "base", "base_before"
+_NOT_WRITTEN_BY_HAND = frozenset(
+    (".git", ".hg", ".svn", "__pycache__", "node_modules", ".venv", "venv", ".tox", ".mypy_cache", ".pytest_cache")
+)
+
+
+@dataclass(frozen=True)
+class Given:
+    """The text files by path as they were given, the name of the folder that keeps them, and what was wrong.
+
+    `findings` are path, name and reason of what was unfinished then: nobody asked for it to be finished.
+    """
+
+    files: Mapping[str, str]
+    base: str = BASE
+    findings: frozenset[tuple[str, str, str]] = frozenset()
+
+    def new(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
+        """Those of `findings` that the given code did not have."""
+        return tuple(finding for finding in findings if _key(finding) not in self.findings)
+
+    def unchanged(self, files: Mapping[str, str]) -> bool:
+        """Whether a product with these `files` is the given code still; a list of packages is no change."""
+        return all(self.files.get(path) == text for path, text in files.items() if path != "requirements.txt")
+
+
+def holds_code(source: Path) -> bool:
+    """Whether there is anything below `source` to work on."""
+    return any(not why and is_text(source / path) for path, why in _tree(source, source))
+
+
+def keep_copy(source: Path, folder: Path) -> tuple[str, ...]:
+    """Copy the tree `source` into the base folder of the product `folder`; returns what was left out, and why.
+
+    Left out are links, what tools put there, the company's own records and the warehouse itself.
+    Raises OSError.
+    """
+    base = folder / (_OTHER_BASE if (source / BASE).exists() and not _is_product(source) else BASE)
+    left_out: dict[str, str] = {}
+    for path, why in _tree(source, folder.parent.resolve()):
+        if why:
+            left_out[path] = why
+        else:
+            target = base / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source / path, target)
+    base.mkdir(exist_ok=True)
+    return tuple(f"{path}: {why}" for path, why in left_out.items())
+
+
+def take_over(folder: Path, workspace: Workspace) -> Given:
+    """Put the kept copy into the product, where it is worked on; its text files become the workspace's own.
+
+    Hidden files stay out of the talk: they hold settings and secrets.
+    """
+    base = next(name for name in (_OTHER_BASE, BASE) if (folder / name).is_dir())
+    files = (file for file in (folder / base).rglob("*") if file.is_file())
+    paths = sorted(file.relative_to(folder / base).as_posix() for file in files)
+    for path in paths:
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(folder / base / path, target)
+    hidden = {path for path in paths if any(part.startswith(".") for part in path.split("/"))}
+    workspace.adopt([path for path in paths if path not in hidden and is_text(folder / path)])
+    texts = workspace.files()
+    findings = (*undefined_local_imports(texts), *unimplemented(texts))
+    return Given(texts, base, frozenset(map(_key, findings)))
+
+
+def _key(finding: Finding) -> tuple[str, str, str]:
+    return finding.path, finding.name, finding.why
+
+
+def _is_product(source: Path) -> bool:
+    """Whether `source` is what a company delivered; its own base is not part of it then."""
+    return (source / "meta.txt").is_file()
+
+
+def _tree(source: Path, warehouse: Path) -> Iterator[tuple[str, str]]:
+    """Each file below `source` by its path, with the reason where it is to be left out."""
+    for folder, folders, names in os.walk(source):
+        here = Path(folder).relative_to(source)
+        kept = []
+        for name in sorted(folders):
+            place, path = Path(folder, name), (here / name).as_posix()
+            if place.is_symlink():
+                yield path, "a link"
+            elif name in _NOT_WRITTEN_BY_HAND or (place / "pyvenv.cfg").exists():
+                yield path, "made by a tool"
+            elif place.resolve() == warehouse or (path == BASE and _is_product(source)):
+                yield path, "made by a company"
+            else:
+                kept.append(name)
+        folders[:] = kept
+        for name in sorted(names):
+            place, path = Path(folder, name), (here / name).as_posix()
+            plain = place.is_file() and not place.is_symlink()
+            yield path, (refusal(path) or "") if plain else "a link or no file"

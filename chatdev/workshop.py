@@ -1,0 +1,179 @@
+"""Where the product is made: files are written and drawn, checked, and what made it worse is taken back."""
+
+from __future__ import annotations
+
+import base64
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path, PurePosixPath
+
+from camel.messages import Answer
+from chatdev.checkpoint import Verdict, check
+from chatdev.environment import Environment
+from chatdev.given import Given
+from chatdev.images import NoPicture, Painter, mentioned, placeholder
+from chatdev.missing_imports import with_missing_imports
+from chatdev.patching import framed, patched
+from chatdev.phase import Phase
+from chatdev.reply import Reply, parse_reply
+from chatdev.strays import at_home
+from chatdev.suspects import suspects
+from chatdev.workspace import Change, Workspace
+from journal import Journal
+from journal.events import Checked, Drawn, FilesChanged, Noted, RolledBack, digest
+
+_IN_PYTHON = re.compile(r"\bpython|main\.py", re.IGNORECASE)
+
+
+@dataclass
+class Workshop:
+    """The product of one run and what has been tried on it.
+
+    `attempts` counts how often each file or function was asked to be written again, `setbacks` the changes
+    taken back in a row. `verdicts` holds those given so far by what was checked: no product is executed twice.
+    """
+
+    environment: Environment
+    journal: Journal
+    isolated: bool = True
+    painter: Painter = placeholder
+    attempts: dict[str, int] = field(default_factory=dict)
+    setbacks: int = 0
+    verdicts: dict[str, Verdict] = field(default_factory=dict)
+
+    def suspects(self) -> dict[str, list[str]]:
+        """The functions to blame for runs that go wrong, each with these, but for those tried already."""
+        environment = self.environment
+        source = environment.workspace.files().get("main.py", "")
+        found = suspects(environment.command_line, source, environment.runs, self.verdict())
+        return {function: runs for function, runs in found.items() if not self.attempts.get(function)}
+
+    def write(self, files: Mapping[str, str], subtask: str, allow: Sequence[str] = ()) -> Change:
+        """Write files, and tell the journal what that changed; see Workspace.apply."""
+        change = self.environment.workspace.apply(files, allow=allow)
+        self.journal.append(FilesChanged(subtask, change.diffs, change.refused))
+        return change
+
+    def attempted(self, name: str) -> None:
+        """Count an attempt to have the file or function `name` written again."""
+        self.attempts[name] = self.attempts.get(name, 0) + 1
+
+    def change_codes(self, phase: Phase, text: str) -> None:
+        """Write the files of a reply, check the product, and take back a change that made it worse."""
+        environment = self.environment
+        workspace = environment.workspace
+        before, verdict_before = workspace.snapshot(), environment.verdict
+        known = before.files
+        files, environment.refusals, repairs = self._files_of(text, known)
+        for note in (*environment.refusals, *repairs):
+            self.journal.append(Noted(phase.name, note))
+        environment.stalled = not self.write(files, phase.name).diffs
+        if environment.unimplemented_file:
+            self.attempted(environment.unimplemented_file)
+        if environment.images:
+            names = mentioned(workspace.files().values())
+            self.draw({name: environment.images.get(name, PurePosixPath(name).stem) for name in names}, phase.name)
+        verdict = self.verdict(phase.name)
+        if verdict_before is None:
+            return
+        better, worse = verdict.rank > verdict_before.rank, verdict.rank < verdict_before.rank
+        if worse or (phase.keeps == "better" and not better):
+            undone = workspace.restore(before)
+            reason = "it made the product worse" if worse else "it did not make the product better"
+            environment.setback = f"The last change was taken back, {reason}:\n{verdict.report()}"
+            self.journal.append(RolledBack(phase.name, reason, undone.diffs))
+            environment.verdict = verdict_before
+            self.setbacks += 1
+        else:
+            self.setbacks, environment.setback = 0, ""
+
+    def _foreign(self) -> Given | None:
+        """What stands for given code in another language: nobody asks it for a main.py."""
+        environment = self.environment
+        foreign = not environment.in_python and not _IN_PYTHON.search(environment.task)
+        return Given({}, base="") if foreign else None
+
+    def draw(self, pictures: Mapping[str, str], subtask: str) -> None:
+        """Put each of `pictures`, names with descriptions, into the product where it is not there yet."""
+        workspace = self.environment.workspace
+        for name, description in pictures.items():
+            if (workspace.root / name).exists():
+                continue
+            key = digest("picture", name, description)
+            drawn = self.journal.recall(Drawn, key)
+            if drawn is None:
+                drawn = Drawn(key, subtask, name, description, *self._painted(description))
+                self.journal.append(drawn)
+            if refused := workspace.place(name, base64.b64decode(drawn.png)):
+                self.journal.append(Noted(subtask, f"A picture was not saved: {name}: {refused}"))
+
+    def _painted(self, description: str) -> tuple[str, str]:
+        """A picture in base64, and why it is only a placeholder, where it had to be."""
+        try:
+            png, reason = self.painter(description), ""
+        except NoPicture as error:
+            png, reason = placeholder(description), str(error)
+        return base64.b64encode(png).decode("ascii"), reason
+
+    def _files_of(
+        self, text: str, known: Mapping[str, str]
+    ) -> tuple[dict[str, str], tuple[str, ...], tuple[str, ...]]:
+        """The files of a reply made whole, what of it was refused, and what was repaired."""
+        reply = parse_reply(text, known_files=list(known), language=self.environment.language)
+        files: dict[str, str] = {}
+        repairs = []
+        for path, source in at_home(reply.files, known).items():
+            files[path], modules = self._completed(path, source, known.get(path))
+            if modules:
+                repairs.append(f"{path}: added import of {', '.join(modules)}")
+        return files, refusals(reply), tuple(repairs)
+
+    def _completed(self, path: str, text: str, known: str | None) -> tuple[str, tuple[str, ...]]:
+        """A file of a reply made whole: what it leaves out is there already, or stands in the frame."""
+        if not path.endswith(".py"):
+            return text, ()
+        environment = self.environment
+        if known is None and path == "main.py" and environment.frame():
+            text = framed(environment.frame(), text)
+        return with_missing_imports(patched(known or "", text, part=environment.given is not None))
+
+    def trial(self, answer: Answer) -> Verdict:
+        """The verdict on the product as it would be with `answer`; the product stays as it is."""
+        known = self.environment.workspace.files()
+        with tempfile.TemporaryDirectory(prefix="trial-") as folder:
+            trial = Workspace(Path(folder))
+            trial.apply(known)
+            trial.apply(self._files_of(answer.text, known)[0])
+            return self._check(trial)
+
+    def verdict(self, subtask: str = "") -> Verdict:
+        """The verdict on the product as it is; where `subtask` changed it, the product is checked anew."""
+        environment = self.environment
+        if environment.verdict is None or subtask:
+            environment.verdict = self._check(environment.workspace)
+            self.journal.append(Checked(subtask, environment.verdict.passed, environment.verdict.to_json()))
+        return environment.verdict
+
+    def _check(self, workspace: Workspace) -> Verdict:
+        environment = self.environment
+        files, runs = workspace.files(), environment.runs
+        known = digest(files, [asdict(run) for run in runs])
+        if known not in self.verdicts:
+            line = environment.command_line
+            self.verdicts[known] = check(
+                workspace.root,
+                files,
+                runs,
+                self.journal,
+                needs_arguments=line is not None and line.needs_arguments,
+                isolated=self.isolated,
+                given=environment.given or self._foreign(),
+            )
+        return self.verdicts[known]
+
+
+def refusals(reply: Reply) -> tuple[str, ...]:
+    """What of a reply was not saved, one sentence each."""
+    return tuple(f"A file was not saved: {problem}" for problem in reply.problems)
