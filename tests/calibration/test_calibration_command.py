@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-import chatdev.chain
+import chatdev.workshop
 from calibration.__main__ import main as calibrate
 from calibration.labels import Group, Response
 from calibration.store import open_store
@@ -30,7 +30,7 @@ def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Runs a company that only codes, on a task of its own; the answer has the u given, a second one `next_u`."""
     (tmp_path / "company").mkdir()
     (tmp_path / "company" / "ChatChainConfig.json").write_text(json.dumps({"chain": CHAIN}))
-    monkeypatch.setattr(chatdev.chain, "check", lambda root, files, *_, **__: WORKS if files else FAILS)
+    monkeypatch.setattr(chatdev.workshop, "check", lambda root, files, *_, **__: WORKS if files else FAILS)
     count = 0
 
     def play(u: float, uq: str = "on", *more: str, next_u: float | None = None) -> Path:
@@ -208,14 +208,14 @@ def test_check_tells_a_gate_that_separates_from_a_coin(
     for number in range(8):
         play(0.01 + number / 1000, "observe")
     works = iter([True, False] * 4)
-    monkeypatch.setattr(chatdev.chain, "check", lambda *_, **__: WORKS if next(works) else FAILS)
+    monkeypatch.setattr(chatdev.workshop, "check", lambda *_, **__: WORKS if next(works) else FAILS)
     for number in range(8):
         play(0.01 + number / 1000, "observe")
     assert calibrate(["fit", str(tmp_path / "WareHouse")]) == 0
     assert "fallback: lacks 38 of 50 correct answers" in capsys.readouterr().out
     assert calibrate(["check", *store]) == 0
     assert "this gate is a coin" in capsys.readouterr().out
-    monkeypatch.setattr(chatdev.chain, "check", lambda *_, **__: FAILS)
+    monkeypatch.setattr(chatdev.workshop, "check", lambda *_, **__: FAILS)
     for _ in range(12):
         play(0.6, "observe")
     assert calibrate(["fit", str(tmp_path / "WareHouse")]) == 0

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-import chatdev.chain
+import chatdev.workshop
 from chatdev.checkpoint import Verdict
 from chatdev.cli import main
 from journal import read
@@ -40,7 +40,7 @@ def blind_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         def log_message(self, format: str, *args: Any) -> None:
             pass
 
-    monkeypatch.setattr(chatdev.chain, "check", lambda *_, **__: Verdict((), (), "runs", "It runs."))
+    monkeypatch.setattr(chatdev.workshop, "check", lambda *_, **__: Verdict((), (), "runs", "It runs."))
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}/v1"
