@@ -19,7 +19,7 @@ from evaluation.srdd.arms import BUILT_IN, Setting, arm_of
 from evaluation.srdd.consistency import DEFAULT_EMBEDDER, Consistency, NoEmbedder, open_embedder, shuffled
 from evaluation.srdd.fetch import LICENCE, SOURCE, fetch
 from evaluation.srdd.generate import Stopped, generate, in_threads, on_cluster, pending
-from evaluation.srdd.job import Job
+from evaluation.srdd.job import RETRIED, Job
 from evaluation.srdd.plots import draw
 from evaluation.srdd.report import make_report
 from evaluation.srdd.server import is_embedded, served
@@ -73,7 +73,9 @@ def _generate(options: Options) -> int:
             if server:
                 there = replace(setting, served_as=server.model, base_url=server.url)
                 waiting = [replace(job, setting=there) for job in waiting]
-            generate(waiting, workers, options.workers, _say)
+            ended = generate(waiting, workers, options.workers, _say)
+    if unusable := [one for one in ended if one.failure in RETRIED]:
+        raise Stopped(f"{len(unusable)} runs failed for no fault of the task; the same command tries them again.")
     print(f"The products are in {out}; next: python -m evaluation.srdd score {options.out}")
     return 0
 
@@ -101,7 +103,7 @@ def _score(options: Options) -> int:
         _say(f"left out {path}: no NAME.prompt and no meta.txt")
     how = scoring.Scoring(
         modes=options.mode or scoring.MODES,
-        suite={task.task: task for task in load_suite(options.suite)},
+        suite={task.task.strip(): task for task in load_suite(options.suite)},
         seconds=options.seconds,
         isolated=isolated,
     )
@@ -185,7 +187,17 @@ def _parser() -> argparse.ArgumentParser:
         added.set_defaults(run=run)
         return added
 
-    build = command("generate", _generate, "build tasks in several arms, one folder each")
+    _generate_options(command("generate", _generate, "build tasks in several arms, one folder each"))
+    _score_options(command("score", _score, "score products: a function of folders alone"))
+    _report_options(command("report", _report, "compare arms: quality with intervals, costs, failures"))
+    get = command("fetch", _fetch, "get the full SRDD data set, for research only")
+    get.add_argument("file", type=Path, help="where it goes")
+    get.add_argument("--accept", action="store_true", help="you agree to its licence")
+    get.add_argument("--url", default=SOURCE, help="default: %(default)s")
+    return parser
+
+
+def _generate_options(build: argparse.ArgumentParser) -> None:
     build.add_argument(
         "--out", type=Path, required=True, help="where products go; what ended there is not run again"
     )
@@ -217,7 +229,8 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--scheduler", metavar="ADDRESS", help="a Dask scheduler such as tcp://10.0.0.1:8786")
     run.add_argument("--allow-unsandboxed", action="store_true", help="as for run.py; dangerous")
 
-    score = command("score", _score, "score products: a function of folders alone")
+
+def _score_options(score: argparse.ArgumentParser) -> None:
     score.add_argument("folder", type=Path, help="the --out of generate, or any WareHouse")
     score.add_argument("--mode", choices=scoring.MODES, action="append", help="may be repeated (default: all)")
     score.add_argument("--scores", type=Path, metavar="FILE", help=f"default: {scoring.FILE_NAME} in the folder")
@@ -232,7 +245,8 @@ def _parser() -> argparse.ArgumentParser:
     score.add_argument("--seed", type=int, default=1, help="of the shuffled pairs (default: 1)")
     score.add_argument("--allow-unsandboxed", action="store_true", help="dangerous: programs see your files")
 
-    report = command("report", _report, "compare arms: quality with intervals, costs, failures")
+
+def _report_options(report: argparse.ArgumentParser) -> None:
     report.add_argument("scores", type=Path, nargs="+", help="files of scores, or the folders they lie in")
     report.add_argument(
         "--baseline", default="", metavar="ARM", help="what differences are to (default: the first)"
@@ -240,12 +254,6 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument("--markdown", type=Path, metavar="FILE", help="write the report there in Markdown")
     report.add_argument("--json", type=Path, metavar="FILE", help="write it there as JSON")
     report.add_argument("--plots", type=Path, metavar="DIR", help="draw it there, as PNG and SVG")
-
-    get = command("fetch", _fetch, "get the full SRDD data set, for research only")
-    get.add_argument("file", type=Path, help="where it goes")
-    get.add_argument("--accept", action="store_true", help="you agree to its licence")
-    get.add_argument("--url", default=SOURCE, help="default: %(default)s")
-    return parser
 
 
 if __name__ == "__main__":

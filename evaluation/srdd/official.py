@@ -12,6 +12,7 @@ import re
 from pathlib import Path
 
 import sandbox
+from evaluation.behaviour import NotMeasurable
 
 WINDOW = 3.0
 """Seconds a program is watched."""
@@ -42,7 +43,7 @@ def executability(folder: Path, *, isolated: bool = True) -> float:
     """0 where a traceback is seen in three seconds, or where there is no Python at all; else 1.
 
     What runs is main.py beside the last file that has `.py` in its name; where the shell cannot go there,
-    or there is no main.py, nothing runs and no traceback is seen.
+    or there is no main.py, nothing runs and no traceback is seen. Raises NotMeasurable without a sandbox.
     """
     last = [parent for parent, _, names in os.walk(folder) for name in names if ".py" in name]
     if not last:
@@ -52,8 +53,9 @@ def executability(folder: Path, *, isolated: bool = True) -> float:
         return 1.0
     with sandbox.scratch_copy(folder, ignore=("journal.jsonl", ".git")) as copy:
         execution = sandbox.run(copy, ["python", "-c", _WATCH, str(home)], _LIMITS, isolated=isolated)
-    faulty = isinstance(execution, sandbox.Execution) and execution.stdout.strip() == "faulty"
-    return 0.0 if faulty else 1.0
+    if isinstance(execution, sandbox.Unavailable):
+        raise NotMeasurable(execution.reason)
+    return 0.0 if execution.stdout.strip() == "faulty" else 1.0
 
 
 def task_text(folder: Path) -> str | None:

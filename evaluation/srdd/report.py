@@ -15,6 +15,7 @@ from evaluation.table import render
 
 Cell = str | int | float | Estimate | None
 Arms = dict[str, list[Score]]
+Values = tuple[float, ...] | None
 
 _SRDD_TASKS = 1200
 COSTS = ("tokens", "calls", "seconds", "triggers", "retrievals")
@@ -28,7 +29,7 @@ class Quantity:
     """
 
     title: str
-    values: Callable[[Score], tuple[float, ...] | None]
+    values: Callable[[Score], Values]
     combine: Callable[..., float] = itself
 
 
@@ -102,14 +103,10 @@ def by_arm(scores: Sequence[Score]) -> Arms:
 def quantities_of(mode: str, scores: Sequence[Score]) -> list[Quantity]:
     """What is reported of a mode. K and Q stand once for each embedder: theirs are different scales."""
 
-    def measures(score: Score) -> Measures | None:
-        found: Measures | None = getattr(score, mode)
-        return found
-
-    def of(read: Callable[[Measures], tuple[float | None, ...]], embedder: str | None = None) -> Any:
-        def values(score: Score) -> tuple[float | None, ...] | None:
-            found = measures(score)
-            return None if found is None or (embedder and score.embedder != embedder) else read(found)
+    def of(read: Callable[[Measures], tuple[float, ...]], embedder: str = "") -> Callable[[Score], Values]:
+        def values(score: Score) -> Values:
+            measures: Measures | None = getattr(score, mode)
+            return None if measures is None or embedder not in ("", score.embedder) else read(measures)
 
         return values
 
@@ -119,10 +116,10 @@ def quantities_of(mode: str, scores: Sequence[Score]) -> list[Quantity]:
     ]
     for embedder in sorted({score.embedder for score in scores if score.embedder}):
         short = embedder.rpartition("/")[2]
-        three = of(lambda one: (one.completeness, one.executability, one.consistency), embedder)
+        three = of(lambda one: (one.completeness, one.executability, one.consistency or 0.0), embedder)
         product = of(lambda one: (one.completeness * one.executability * (one.consistency or 0.0),), embedder)
         quantities += [
-            Quantity(f"K {short}", of(lambda one: (one.consistency,), embedder)),
+            Quantity(f"K {short}", of(lambda one: (one.consistency or 0.0,), embedder)),
             Quantity("its floor", of(lambda one: (one.floor or 0.0,), embedder)),
             Quantity(f"Q of means {short}", three, lambda *means: math.prod(means)),
             Quantity(f"Q mean {short}", product),
@@ -130,11 +127,11 @@ def quantities_of(mode: str, scores: Sequence[Score]) -> list[Quantity]:
     return quantities
 
 
-def _met(score: Score) -> tuple[float, ...] | None:
+def _met(score: Score) -> Values:
     return (score.passed / score.checks,) if score.checks and score.passed is not None else None
 
 
-def _all_met(score: Score) -> tuple[float, ...] | None:
+def _all_met(score: Score) -> Values:
     return (float(score.passed == score.checks),) if score.checks else None
 
 

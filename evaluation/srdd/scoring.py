@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from hashlib import sha256
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -117,9 +118,10 @@ def score_all(
         "modes": sorted(scoring.modes),
         "seconds": scoring.seconds,
         "embedder": consistency.name if consistency else None,
+        "suite": _sha256([asdict(task) for task in scoring.suite.values()]),
     }
     digests = [_digest(item) for item in items]
-    known = _keep_only(path, digests, how)
+    known = _keep_only(path, set(digests), how)
     with ThreadPoolExecutor(workers) as pool, path.open("a", encoding="utf-8") as file:
         futures = [
             None if digest in known else pool.submit(examine, item, scoring)
@@ -213,11 +215,15 @@ def _digest(item: Item) -> str:
         if not file.is_dir()
         for stat in [file.lstat()]
     ]
-    parts = (item.arm, item.task, item.text, str(item.folder.resolve()), item.failure, listing)
-    return sha256(json.dumps(parts).encode()).hexdigest()[:16]
+    return _sha256([item.arm, item.task, item.text, str(item.folder.resolve()), item.failure, listing])
 
 
-def _keep_only(path: Path, digests: Sequence[str], how: dict[str, Any]) -> dict[str, Score]:
+def _sha256(value: list[Any]) -> str:
+    """The first 16 digits; regular expressions are taken as they were written."""
+    return sha256(json.dumps(value, default=attrgetter("pattern")).encode()).hexdigest()[:16]
+
+
+def _keep_only(path: Path, digests: Collection[str], how: dict[str, Any]) -> dict[str, Score]:
     """The scores in `path` that still hold, by digest; the others are removed from it."""
     kept: dict[str, str] = {}
     for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else ():

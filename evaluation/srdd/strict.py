@@ -8,7 +8,7 @@ from pathlib import Path
 
 import sandbox
 from evaluation.behaviour import Task, TaskResult
-from sandbox.completeness import python_tree, syntax_errors, undefined_local_imports, unimplemented
+from sandbox.completeness import syntax_errors, undefined_local_imports, unimplemented
 
 
 def is_complete(files: Mapping[str, str]) -> bool:
@@ -44,14 +44,18 @@ def ended_well(task: Task, result: TaskResult) -> bool:
 
 def without_comments(source: str) -> str:
     """Python code without comments and docstrings, which repeat the task in words."""
-    tree = python_tree(source)
-    if tree is None:
+    try:
+        return ast.unparse(_without_docstrings(ast.parse(source)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return "\n".join(line for line in source.splitlines() if not line.lstrip().startswith("#"))
+
+
+def _without_docstrings(tree: ast.Module) -> ast.Module:
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             said = [part for part in node.body if not _is_text(part)]
-            node.body = said or [ast.Pass()] * (not isinstance(node, ast.Module))
-    return ast.unparse(tree)
+            node.body = said or [ast.Pass()] * (node is not tree)
+    return tree
 
 
 def _is_text(node: ast.stmt) -> bool:

@@ -176,6 +176,12 @@ def test_a_model_that_cannot_be_used_ends_the_evaluation_and_blames_no_task(tmp_
     assert len(pending(jobs)) == 9
 
 
+def test_even_one_such_run_is_told_by_the_exit_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["generate", "--out", str(tmp_path), "--model", "scripted:/no/script.json", "--arm", "single"]
+    assert main([*command, "--limit", "1"]) == 3
+    assert "1 runs failed for no fault of the task" in capsys.readouterr().err
+
+
 def test_other_settings_in_one_output_folder_are_refused(tmp_path: Path) -> None:
     job = jobs_of(tmp_path, command_arm("mine", "pass"), tasks=[TASK])[0]
     job.folder.mkdir(parents=True)

@@ -70,6 +70,8 @@ def test_comments_and_docstrings_are_not_code() -> None:
     source = '"""Adds."""\ndef f():\n    """Sum."""\n    return "#1"  # one\ndef g():\n    """Nothing."""\n'
     assert without_comments(source) == "def f():\n    return '#1'\n\ndef g():\n    pass"
     assert without_comments("# one\nprint 1\n") == "print 1"
+    deep = "x = " + "-" * 5000 + "1  # deep"
+    assert without_comments(f"# start\n{deep}") == deep
 
 
 def test_the_task_is_read_from_the_original_s_records(product: Make, tmp_path: Path) -> None:
