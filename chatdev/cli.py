@@ -133,7 +133,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             uq=options.uq,
             store=_store(options.store, options.warehouse),
             retrieval=options.retrieval,
-            docs=tuple(str(folder.absolute()) for folder in options.docs),
+            docs=[str(folder.absolute()) for folder in options.docs],
             seed=options.seed,
             allow_unsandboxed=options.allow_unsandboxed,
         )
