@@ -43,7 +43,7 @@ class Fetcher(Protocol):
 
 @dataclass
 class Retriever:
-    """Asks `searchers` in order until one finds something. `budget` is in tokens of the passages together.
+    """Asks `searchers`, at least one, in order until one finds something. `budget` is in tokens of all passages.
 
     `broken` is the outcome after which those online were not asked any more, None while they are.
     """
@@ -76,7 +76,7 @@ class Retriever:
             if passages:
                 source = searcher.name
                 break
-        outcome = FOUND if passages else steps[-1].outcome if steps else "off"
+        outcome = FOUND if passages else steps[-1].outcome
         seconds = round(time.monotonic() - began, 3)
         return Retrieval(query, source, outcome, hits, passages, tuple(steps), seconds)
 
