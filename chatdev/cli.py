@@ -158,7 +158,7 @@ def settings_of(options: argparse.Namespace) -> Settings:
         uq=options.uq,
         store=_store(options.store, options.warehouse),
         retrieval=options.retrieval,
-        docs=tuple(str(folder.absolute()) for folder in options.docs),
+        docs=[str(folder.absolute()) for folder in options.docs],
         seed=options.seed,
         budget=options.budget,
         allow_unsandboxed=options.allow_unsandboxed,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence, Set
+from dataclasses import asdict, dataclass, field
 
 from chatdev.environment import Environment
 from journal import Journal
@@ -15,6 +15,7 @@ from uq.scores import Unavailable
 MOST_LOOK_UPS = 5
 _TASK_WORDS = 6
 _WORD = re.compile(r"[^\W\d_][\w+#-]{2,}")
+_IDENTIFIER, _DOTTED = re.compile(r"\w+"), re.compile(r"\w+(?:\.\w+)*")
 _ERROR = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception|Warning): .*$", re.MULTILINE)
 _PRIVATE = re.compile(r"(?:/[\w.-]+)+/?|[A-Z]:\\\S+|['\"][^'\"]*['\"]")
 _ERROR_CHARACTERS = 80
@@ -28,17 +29,20 @@ _FILLING = re.compile(
 class Library:
     """A retriever as the company uses it: at most MOST_LOOK_UPS times a run, each written to the journal first.
 
-    `look_up` is for a doubtful answer, `consult` for anything else that somebody wants to know.
+    `look_up` is for a doubtful answer, `consult` for anything else that somebody wants to know. `shown` are the
+    words of all that was found: an answer may have them from there, and what a page says is not searched for.
     """
 
     retriever: Retriever
     environment: Environment
     journal: Journal
     left: int = MOST_LOOK_UPS
+    shown: set[str] = field(default_factory=set)
 
     def look_up(self, subtask: str, names: Sequence[str]) -> str | Unavailable:
         """What is known about the names that an answer of `subtask` was unsure of, fenced as data."""
-        return self.consult(query_for(subtask, names, self.environment), subtask)
+        query = query_for(subtask, names, self.environment, self.shown)
+        return self.consult(query, subtask) if query else Unavailable("shown", "all of it was in what was found")
 
     def consult(self, query: str, subtask: str = "") -> str | Unavailable:
         """What is found for `query`, fenced as data for a prompt. Raises OSError where the disk is full."""
@@ -54,7 +58,10 @@ class Library:
             self._remember(event)
         if not event.passages:
             return Unavailable(event.outcome, f"nothing was found for {query!r} ({_reasons(event)})")
-        return fenced([Passage(**passage) for passage in event.passages], event.nonce)
+        passages = [Passage(**passage) for passage in event.passages]
+        for passage in passages:
+            self.shown.update(_IDENTIFIER.findall(f"{passage.title} {passage.text}"))
+        return fenced(passages, event.nonce)
 
     def _remember(self, event: Retrieved) -> None:
         """What a search engine refused before a run was stopped, it refuses afterwards."""
@@ -63,17 +70,22 @@ class Library:
             self.retriever.heed(online.get(step["asked"], False), step["outcome"])
 
 
-def query_for(subtask: str, names: Sequence[str], environment: Environment) -> str:
+def query_for(subtask: str, names: Sequence[str], environment: Environment, shown: Set[str] = frozenset()) -> str:
     """What to search for: the doubtful names, the error that is being corrected, the language and the task.
 
     Errors are corrected in the subtasks of testing. Of one only its last line counts, and of that neither paths
-    nor quoted values: they are the user's.
+    nor quoted values: they are the user's. Words that were `shown` are left out, unless they are the task's;
+    the query is empty where no others are left.
     """
-    error = _ERROR.findall(environment.test_reports)[-1:] if subtask.startswith("Test") else []
-    words = dict.fromkeys(word.lower() for word in _WORD.findall(environment.task))
+    task = environment.task
+    errors = _ERROR.findall(environment.test_reports)[-1:] if subtask.startswith("Test") else []
+    hidden = shown - set(_IDENTIFIER.findall(task))
+    doubts = [*names, *(_PRIVATE.sub("", error)[:_ERROR_CHARACTERS] for error in errors)]
+    dotted = [name.split(".") for doubt in doubts for name in _DOTTED.findall(doubt)]
+    new = [".".join(part for part in parts if part not in hidden) for parts in dotted]
+    words = dict.fromkeys(word.lower() for word in _WORD.findall(task))
     topic = [word for word in words if not _FILLING.fullmatch(word)][:_TASK_WORDS]
-    parts = [environment.language, *names, *(_PRIVATE.sub("", line)[:_ERROR_CHARACTERS] for line in error), *topic]
-    return " ".join(" ".join(parts).split())
+    return " ".join([environment.language, *filter(None, new), *topic]) if any(new) else ""
 
 
 def _event(key: str, subtask: str, found: Retrieval) -> Retrieved:

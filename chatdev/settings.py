@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 DEFAULT_MODEL = "qwen2.5-coder-1.5b"
 DEFAULT_TASK = "Develop a basic Gomoku game."
@@ -31,7 +31,7 @@ class Settings:
     uq: str = "on"
     store: str = ""
     retrieval: str = "auto"
-    docs: tuple[str, ...] = ()
+    docs: list[str] = field(default_factory=list)
     seed: int = 1
     budget: int = 12_000
     allow_unsandboxed: bool = False

@@ -70,7 +70,7 @@ class Cache:
         if self.mode == "record" or (self.mode == "live" and not isinstance(answer, Unavailable)):
             kept = {"unavailable": asdict(answer)} if isinstance(answer, Unavailable) else {"found": write(answer)}
             self.folder.mkdir(parents=True, exist_ok=True)
-            partial = path.with_suffix(f".{os.getpid()}.{name[:8]}.partial")
+            partial = path.with_suffix(f".{os.getpid()}.partial")
             partial.write_text(json.dumps({"question": question, **kept}, ensure_ascii=True), encoding="utf-8")
             partial.replace(path)
         return answer

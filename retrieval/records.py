@@ -26,9 +26,7 @@ Reason = Literal[
     "no-text",  # a page without any text to read
     "not-installed",
     "breaker",  # it has failed before in this run and is not asked again
-    "budget",  # the run has looked up all it may
     "disk",  # the cache cannot be read or written
-    "off",
 ]
 FOUND: Literal["found"] = "found"
 Outcome = Reason | Literal["found"]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
@@ -23,6 +24,7 @@ SOURCES = ("auto", "duckduckgo", "ddgs", "docs")
 WEB_SECONDS = 15.0
 SEARCH_SECONDS = 6.0
 MOST_PAGES = 4
+PASSAGES_A_PAGE = 200
 TOKENS = 700
 QUERY_CHARACTERS = 300
 # After one of these the web is not asked again in a run: it will not be better, and waiting has its price.
@@ -41,7 +43,7 @@ class Fetcher(Protocol):
 
 @dataclass
 class Retriever:
-    """Asks `searchers` in order until one finds something. `budget` is in tokens of the passages together.
+    """Asks `searchers`, at least one, in order until one finds something. `budget` is in tokens of all passages.
 
     `broken` is the outcome after which those online were not asked any more, None while they are.
     """
@@ -51,7 +53,7 @@ class Retriever:
     cache: Cache
     budget: int = TOKENS
     seconds: float = WEB_SECONDS
-    broken: Outcome | None = field(default=None)
+    broken: Outcome | None = None
 
     def retrieve(self, query: str) -> list[Passage]:
         """The passages that fit `query`, the best first; none where nothing was found."""
@@ -74,7 +76,7 @@ class Retriever:
             if passages:
                 source = searcher.name
                 break
-        outcome = FOUND if passages else steps[-1].outcome if steps else "off"
+        outcome = FOUND if passages else steps[-1].outcome
         seconds = round(time.monotonic() - began, 3)
         return Retrieval(query, source, outcome, hits, passages, tuple(steps), seconds)
 
@@ -120,14 +122,12 @@ class Retriever:
         texts = side_by_side([partial(self._text, hit.url, deadline) for hit in asked], deadline, late)
         steps += [_step(hit.url, text, note) for hit, (text, note) in zip(asked, texts, strict=True)]
         read = {hit.url: text for hit, (text, _) in zip(asked, texts, strict=True) if isinstance(text, str)}
-        return ranked(
-            query,
-            [
-                Passage(piece, hit.url, hit.title)
-                for hit in distinct
-                for piece in passages_of(read.get(hit.url, hit.text))
-            ],
+        pieces = (
+            Passage(piece, hit.url, hit.title)
+            for hit in distinct
+            for piece in islice(passages_of(read.get(hit.url, hit.text)), PASSAGES_A_PAGE)
         )
+        return ranked(query, list(pieces))
 
     def _text(self, url: str, deadline: Deadline) -> tuple[str | Unavailable, str]:
         page = self.cache.page(["page", url], partial(self.fetcher.fetch, url, deadline))

@@ -121,7 +121,10 @@ class Ddgs:
 
 def _target(link: str) -> str:
     """Where a result leads to; empty for an advertisement and for what is no link into the web."""
-    parts = urlsplit(link)
+    try:
+        parts = urlsplit(link)
+    except ValueError:
+        return ""
     if (parts.hostname or "").endswith("duckduckgo.com"):
         return "".join(parse_qs(parts.query).get("uddg", [])[:1]) if parts.path == "/l/" else ""
     return link if parts.scheme in ("http", "https") else ""

@@ -13,18 +13,20 @@ import re
 import sys
 import sysconfig
 from collections.abc import Iterable, Iterator, Sequence
-from importlib.metadata import Distribution
+from importlib.metadata import Distribution, PackagePath
 from pathlib import Path, PurePath
 from types import ModuleType
 from typing import NamedTuple
 
 TEXT_CHARACTERS = 1500
 MOST_BYTES = 1_000_000
-# Of each package the files nearest to its top: there is what its users call.
-MOST_FILES = 100
+# The files nearest to the top of their package: there is what its users call.
+FILES_OF_A_PACKAGE = 100
+MOST_FILES = 2000
 _NOT_FOR_USE = re.compile(
     r"tests?|_?testing|\.\.|.*\.dist-info|_?vendor(?:ed)?|__pycache__|site-packages|dist-packages|benchmarks|examples"
     r"|antigravity|distutils|encodings|ensurepip|idlelib|lib2to3|msilib|pydoc_data|this|turtledemo"
+    r"|readline"  # compiled: to import it changes how this process reads lines
 )
 _TOOLS = frozenset(["pip", "setuptools", "wheel", "pkg_resources"])
 
@@ -40,23 +42,26 @@ def standard_library() -> Iterator[Symbol]:
     """What the standard library offers, in the order of its modules' names."""
     root = Path(sysconfig.get_path("stdlib"))
     for name in sorted(filter(_for_use, sys.stdlib_module_names)):
-        path = next((path for path in (root / name, root / f"{name}.py") if path.exists()), None)
-        if path is None:
-            yield from () if name.startswith("_") else _compiled(name, name, ())
-        elif not name.startswith("_"):
-            for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
-                yield from _of_file(file, file.relative_to(root))
+        files = [*root.glob(f"{name}.py"), *sorted(root.glob(f"{name}/**/*.py"))]
+        for file in files:
+            yield from _of_file(file, file.relative_to(root))
+        if not files and not name.startswith("_"):
+            yield from _compiled(name, name, ())
 
 
 def packages(distributions: Iterable[Distribution]) -> Iterator[Symbol]:
     """What installed packages offer."""
+    chosen: list[PackagePath] = []
     for distribution in distributions:
-        if distribution.name in _TOOLS:
-            continue
-        files = [file for file in distribution.files or () if file.suffix == ".py" and len(file.parts) > 1]
-        files.sort(key=lambda file: (len(file.parts), file.parts))
-        for file in [file for file in files if _for_use(*file.parts)][:MOST_FILES]:
-            yield from _of_file(Path(str(distribution.locate_file(file))), file)
+        if distribution.name not in _TOOLS:
+            files = [file for file in distribution.files or () if file.suffix == ".py" and _for_use(*file.parts)]
+            chosen += sorted(files, key=_depth)[:FILES_OF_A_PACKAGE]
+    for file in sorted(chosen, key=_depth)[:MOST_FILES]:
+        yield from _of_file(Path(str(file.locate())), file)
+
+
+def _depth(file: PurePath) -> tuple[int, tuple[str, ...]]:
+    return len(file.parts), file.parts
 
 
 def _for_use(*parts: str) -> bool:
@@ -66,7 +71,7 @@ def _for_use(*parts: str) -> bool:
 
 def _of_file(path: Path, relative: PurePath) -> Iterator[Symbol]:
     """The symbols of one source file; none of one that cannot be read or is no Python of this version."""
-    if not _for_use(*relative.parts):
+    if relative.parts[0].startswith("_") or not _for_use(*relative.parts):
         return
     try:
         if path.stat().st_size > MOST_BYTES:
@@ -75,16 +80,10 @@ def _of_file(path: Path, relative: PurePath) -> Iterator[Symbol]:
         tree = ast.parse(source)
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return
-    parts = relative.with_suffix("").parts
-    module = ".".join(part for part in parts if not part.startswith("_"))
-    if module:
-        yield from _of_module(module, tree, source.decode("utf-8", "replace").split("\n"))
-
-
-def _of_module(module: str, tree: ast.Module, lines: Sequence[str]) -> Iterator[Symbol]:
+    module = ".".join(part for part in relative.with_suffix("").parts if not part.startswith("_"))
     if text := ast.get_docstring(tree):
         yield Symbol(module, _cut(text))
-    yield from _of_body(module, tree.body, lines)
+    yield from _of_body(module, tree.body, source.decode("utf-8", "replace").split("\n"))
 
 
 def _of_body(prefix: str, body: Sequence[ast.stmt], lines: Sequence[str]) -> Iterator[Symbol]:
@@ -92,10 +91,8 @@ def _of_body(prefix: str, body: Sequence[ast.stmt], lines: Sequence[str]) -> Ite
     for node in body:
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
             name = f"{prefix}.{node.name}"
-            made = next((part for part in node.body if getattr(part, "name", "") == "__init__"), None)
-            heads = [
-                _head(part, lines) for part in (node, made) if isinstance(part, ast.ClassDef | ast.FunctionDef)
-            ]
+            made = [part for part in node.body if isinstance(part, ast.FunctionDef) and part.name == "__init__"]
+            heads = [_head(node, lines), *(_head(part, lines) for part in made)]
             yield Symbol(name, _cut("\n".join([*heads, ast.get_docstring(node) or ""])))
             for base in node.bases:
                 yield from _of_body(name, private.get(getattr(base, "id", ""), ()), lines)

@@ -32,6 +32,7 @@ _CHUNK = 65_536
 _BLOCKED = (202, 403, 429)
 _REDIRECTED = (301, 302, 303, 307, 308)
 _PORTS = {"http": 80, "https": 443}
+_KEEP_OUT = ("User-agent: *", "Disallow: /")
 _TEXT = re.compile(r"text/|application/(?:xhtml\+xml|xml|json)\b")
 _HOST = re.compile(r"[\w.-]+|[0-9a-fA-F:.]+")
 _SAFE = "/%:=&?~+!$,;'@()*[]"
@@ -92,7 +93,10 @@ class Web:
             reply = self._request(place, url, form, deadline)
             if isinstance(reply, Unavailable) or reply.status not in _REDIRECTED:
                 return reply
-            url = urljoin(url, reply.body.decode("utf-8", "replace"))
+            try:
+                url = urljoin(url, reply.body.decode("utf-8", "replace"))
+            except ValueError as error:
+                return Unavailable("bad-url", f"redirects to what is no address: {error}")
             if reply.status not in (307, 308):
                 form = None
         return Unavailable("redirects", f"more than {MOST_REDIRECTS} redirects")
@@ -133,12 +137,18 @@ class Web:
             reply = self._follow(f"{place.origin}/robots.txt", None, deadline, obey=False)
             if isinstance(reply, Unavailable):
                 return reply
-            rules = RobotFileParser()
-            refused = "User-agent: *\nDisallow: /" if reply.status >= 500 else ""
-            text = reply.body.decode("utf-8", "replace") if reply.status == 200 else refused
-            rules.parse(text.splitlines())
-            self._robots[place.origin] = rules
+            rules = self._robots[place.origin] = _rules(reply)
         return None if rules.can_fetch(NAME, url) else Unavailable("robots", f"{place.host} asks programs not to")
+
+
+def _rules(reply: _Reply) -> RobotFileParser:
+    lines = reply.body.decode("utf-8", "replace").splitlines() if reply.status == 200 else []
+    rules = RobotFileParser()
+    try:
+        rules.parse(_KEEP_OUT if reply.status >= 500 else lines)
+    except ValueError:  # of a number that is none
+        rules.parse(_KEEP_OUT)
+    return rules
 
 
 def _place(url: str) -> _Place | Unavailable:

@@ -42,7 +42,7 @@ class Page:
         return (Hit("csv", "http://docs.test/csv", PAGE, 1.0),)
 
     def fetch(self, url: str, deadline: Deadline) -> Unavailable:
-        return Unavailable("off")
+        return Unavailable("unreachable")
 
 
 @pytest.mark.model

@@ -105,8 +105,13 @@ def internet(monkeypatch: pytest.MonkeyPatch) -> Iterator[Internet]:
         def log_message(self, *arguments: Any) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+
+        def handle_error(self, request: Any, client_address: Any) -> None:
+            """Say nothing: who is asked for too much is left in the middle of it."""
+
+    server = Server(("127.0.0.1", 0), Handler)
     world = Internet(server)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()

@@ -70,6 +70,7 @@ def test_advertisements_are_no_hits(internet: Any, tmp_path: Path) -> None:
     internet.serve(
         "html.duckduckgo.com/html/",
         '<div class="result"><a class="result__a" href="https://duckduckgo.com/y.js?ad_domain=x">Buy</a></div>'
+        '<div class="result"><a class="result__a" href="http://[::1">Broken</a></div>'
         '<div class="result"><a class="result__a" href="http://docs.test/oval">Ovals</a></div>',
     )
     found = retriever(internet, tmp_path).look_up("ovals")

@@ -171,7 +171,8 @@ def test_a_charset_nobody_knows_is_put_right(internet: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "target", ["http://127.0.0.1/secret", "http://[::1]/", "http://169.254.169.254/", "file:///etc/passwd"]
+    "target",
+    ["http://127.0.0.1/secret", "http://[::1]/", "http://169.254.169.254/", "file:///etc/passwd", "http://[::1"],
 )
 def test_a_redirect_may_not_lead_inside(internet: Any, target: str) -> None:
     internet.serve("docs.test/page", status=302, headers={"Location": target})
@@ -202,6 +203,13 @@ def test_robots_are_obeyed_and_asked_for_once(internet: Any) -> None:
     assert isinstance(private, Unavailable) and private.reason == "robots"
     assert isinstance(one.fetch(PAGE, Deadline.after(5)), Page)
     assert internet.asked == ["GET docs.test/robots.txt", "GET docs.test/page"]
+
+
+@pytest.mark.parametrize(("rules", "status"), [("User-agent: *\nCrawl-delay: ²\n", 200), ("", 503)])
+def test_rules_that_cannot_be_read_keep_us_out(internet: Any, rules: str, status: int) -> None:
+    internet.serve("docs.test/robots.txt", rules, status=status, headers={"Content-Type": "text/plain"})
+    internet.serve("docs.test/page", HTML)
+    assert refused(internet)[0] == "robots"
 
 
 def test_robots_hold_for_the_target_of_a_redirect(internet: Any) -> None:
