@@ -83,9 +83,13 @@ def query_for(subtask: str, names: Sequence[str], environment: Environment, show
     doubts = [*names, *(_PRIVATE.sub("", error)[:_ERROR_CHARACTERS] for error in errors)]
     dotted = [name.split(".") for doubt in doubts for name in _DOTTED.findall(doubt)]
     new = [".".join(part for part in parts if part not in hidden) for parts in dotted]
+    return " ".join([environment.language, *filter(None, new), topic_of(task)]) if any(new) else ""
+
+
+def topic_of(task: str) -> str:
+    """The first words of a task that say what it is about."""
     words = dict.fromkeys(word.lower() for word in _WORD.findall(task))
-    topic = [word for word in words if not _FILLING.fullmatch(word)][:_TASK_WORDS]
-    return " ".join([environment.language, *filter(None, new), *topic]) if any(new) else ""
+    return " ".join([word for word in words if not _FILLING.fullmatch(word)][:_TASK_WORDS])
 
 
 def _event(key: str, subtask: str, found: Retrieval) -> Retrieved:

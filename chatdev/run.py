@@ -18,7 +18,7 @@ from chatdev.chat_log import ChatLog
 from chatdev.company import Company
 from chatdev.environment import Environment
 from chatdev.images import Painter
-from chatdev.looking_up import Library, query_for
+from chatdev.looking_up import Library, topic_of
 from chatdev.memory import STORE, recall, remember
 from chatdev.policies import hooks_of
 from chatdev.preparation import (
@@ -232,7 +232,7 @@ def _look_around(chain: ChatChain, warehouse: Path, library: Library | None) -> 
     if flags.with_memory:
         environment.lessons = _lessons(journal, warehouse / STORE, environment.task)
     if flags.web_spider:
-        found = library.consult(query_for("", [], environment)) if library else Unavailable("off")
+        found = library.consult(topic_of(environment.task)) if library else Unavailable("off")
         if isinstance(found, Unavailable):
             journal.append(Noted("", f"web_spider is on, but nothing was found ({found.detail or found.reason})"))
         else:

@@ -193,7 +193,7 @@ def test_what_the_web_says_is_the_description(run: Run, monkeypatch: pytest.Monk
     put_up(web, monkeypatch)
     script = {**SCRIPT, "Slogan": "Do it."}
     _, product = run({"web_spider": "True"}, retrieval="docs", chain=["Slogan", "Coding"], script=script)
-    assert web.asked == ["Python to-do list"]
+    assert web.asked == ["to-do list"]
     (retrieved,) = events(product, Retrieved)
     assert [passage["text"] for passage in retrieved.passages] == ["A list of things to do."]
 

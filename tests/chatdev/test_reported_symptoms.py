@@ -35,7 +35,7 @@ ELSEWHERE = {
     8: "camel/test_models_openai.py::test_what_only_resembles_a_completion_is_one_clear_sentence",
     9: "chatdev/test_chain.py::test_a_reply_without_a_file_is_asked_for_once_more_with_the_form_shown",
     11: "chatdev/test_call_sequences.py::test_the_calls_of_a_company_are_exactly_these",
-    14: "chatdev/test_completeness.py::test_unfinished_code_is_found_with_its_place",
+    14: "sandbox/test_sandbox_completeness.py::test_unfinished_code_is_found_with_its_place",
     15: "camel/test_models_openai.py::test_key_is_cleaned_and_only_openai_needs_one",
     16: "camel/test_models_openai.py::test_newer_name_of_the_length_limit",
     18: "camel/test_models_openai.py::test_key_is_cleaned_and_only_openai_needs_one",

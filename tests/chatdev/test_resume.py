@@ -62,7 +62,7 @@ class Slow(ScriptedModel):
             time.sleep(60)
         return super().answer(messages, sampling)
 
-chatdev.run.open_model = lambda name, base_url: Slow.from_file(__import__("pathlib").Path(name.partition(":")[2]))
+chatdev.run.open_model = lambda name, **_: Slow.from_file(__import__("pathlib").Path(name.partition(":")[2]))
 opened = Journal.__init__
 def open_with_listener(self, *arguments):
     opened(self, *arguments)
@@ -361,7 +361,7 @@ def test_a_resumed_run_asks_the_server_where_it_stands_now(
     asked: list[str | None] = []
     usual = chatdev.run.open_model
 
-    def open_model(specification: str, *, base_url: str | None = None) -> Any:
+    def open_model(specification: str, *, base_url: str | None = None, quantize: bool = False) -> Any:
         asked.append(base_url)
         return usual(specification)
 
