@@ -38,7 +38,8 @@ _KEEPS_JSON = re.compile(
 )
 _REST = "..."
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`])")
-_ON_ERRORS = re.compile(r"\berrors?\b|\binvalid\b|non-zero", re.IGNORECASE)
+# Not `ERROR`, which is something that a program counts or prints.
+_ON_ERRORS = re.compile(r"\b[Ee]rrors?\b|\b[Ii]nvalid\b|non-zero")
 LEAVING = ("quit", "exit", "stop")
 # "(normal if left out)", "(default 6)", "(5 by default)": said within a sentence or two of the notation.
 _DEFAULT = re.compile(
@@ -251,17 +252,25 @@ def _command(snippet: str, default: str = "''") -> Command | None:
 
 
 def _with_sentences(task: str, commands: Mapping[str, Command]) -> tuple[Command, ...]:
-    """The commands with what the task says of each: the sentences that name it, and those that follow."""
+    """The commands with what the task says of each: the sentences that name it, and those that follow.
+
+    What it says about errors without naming a command is said of each.
+    """
+    errors: list[str] = []
     said: dict[str, list[str]] = {word: [] for word in commands}
     current: list[str] = []
     for sentence in _SENTENCE.split(task):
         words = [snippet.removeprefix("python main.py ").split()[0] for snippet, _, _ in _snippets(sentence)]
         named = [word for word in dict.fromkeys(words) if word in commands]
-        if named or _ON_ERRORS.search(sentence):
+        on_errors = not named and _ON_ERRORS.search(sentence)
+        if on_errors:
+            errors.append(sentence.strip())
+        if named or on_errors:
             current = named
         for word in current:
             said[word].append(sentence.strip())
-    return tuple(replace(command, says=" ".join(said[word])) for word, command in commands.items())
+    on_all = ["Errors:", *errors] if errors else []
+    return tuple(replace(command, says=" ".join([*said[word], *on_all])) for word, command in commands.items())
 
 
 def _arguments(words: Sequence[str], after_command: bool, default: str) -> tuple[Argument, ...]:

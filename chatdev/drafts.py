@@ -28,7 +28,7 @@ Doubt = Callable[[Handoff, Verdict], str]
 class Drafting:
     """How many drafts of which subtasks are drawn besides the first answer, and at what temperature."""
 
-    more: int = 4
+    more: int = 3
     temperature: float = 0.8
     subtasks: frozenset[str] = frozenset({"Coding"})
 

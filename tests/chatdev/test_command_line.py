@@ -90,6 +90,18 @@ def test_each_stub_says_what_the_task_says_of_its_command() -> None:
     assert "It prints a number." in frame(line)
 
 
+def test_what_the_task_says_of_errors_is_said_of_each_command() -> None:
+    line = read_command_line(
+        "Lines look like `12:00 ERROR auth`. Call it with `python main.py add TEXT`. `list` prints `ERROR: N`. "
+        "Blank text is an error."
+    )
+    assert line is not None
+    assert [command.says for command in line.commands] == [
+        "Call it with `python main.py add TEXT`. Errors: Blank text is an error.",
+        "`list` prints `ERROR: N`. Errors: Blank text is an error.",
+    ]
+
+
 def test_dots_stand_for_more_of_the_same() -> None:
     seen = called(LIST, "f", "sum", "16", "ff", "1", "a")
     assert (seen["base"], seen["numbers"]) == ("16", ["ff", "1", "a"])
