@@ -89,7 +89,7 @@ def _refuse_censored(groups: dict[Group, list[Response]]) -> None:
     if censored:
         counts = ", ".join(f"{subtask} {count}" for subtask, count in sorted(censored.items()))
         raise CalibrationError(
-            f"Answers that were replaced after a trigger have no label ({counts}). Learnt from the others alone, "
+            f"Answers that were replaced have no label ({counts}). Learnt from the others alone, "
             "thresholds would sink round by round. Learn from runs made with --uq observe; --observed-only "
             "leaves out all others."
         )

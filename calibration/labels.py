@@ -7,7 +7,8 @@ next verdict on the product says that it is complete and runs:
     incorrect   the next checkpoint found it broken, incomplete or failing
     unknown     no checkpoint came after the answer, or the product cannot be run here, or what runs is older
                 code, since the step that was checked changed nothing
-    censored    the answer was replaced after a trigger: nobody saw what would have become of it
+    censored    the answer was replaced after a trigger, or another draft was handed on, or several answers
+                were deliberated on: nobody saw what would have become of it
 
 Unknown is not incorrect. No code comes after a manual or a list of packages, so they stay unknown. u is
 always that of the first answer, before any remedy.
@@ -22,7 +23,17 @@ from typing import Any, Literal, NamedTuple
 
 from calibration import CalibrationError
 from journal import Event, JournalError, read
-from journal.events import Checked, FilesChanged, Gated, Measured, RunEnded, RunStarted, digest
+from journal.events import (
+    Checked,
+    Deliberated,
+    FilesChanged,
+    Gated,
+    Measured,
+    RunEnded,
+    RunStarted,
+    Sampled,
+    digest,
+)
 from journal.journal import FILE_NAME
 
 LABEL_SOURCE = "next-checkpoint-v1"
@@ -92,7 +103,7 @@ def read_runs(warehouses: Iterable[Path], *, observed_only: bool = False) -> Pas
                     runs[_identity(events)] = responses(events)
             except JournalError as error:
                 reason = str(error)
-            except (KeyError, TypeError, ValueError) as error:
+            except (AttributeError, LookupError, TypeError, ValueError, OverflowError) as error:
                 reason = f"{path}: an event lacks what it should hold ({error!r})"
             except CalibrationError as error:
                 raise CalibrationError(f"{path}: {error}") from error
@@ -105,15 +116,17 @@ def responses(events: Sequence[Event]) -> list[Response]:
     """Label the measured answers of one run, in order; an answer that could not be measured is none."""
     started = events[0]
     assert isinstance(started, RunStarted)
-    run, task = _identity(events), digest(started.task)
+    run, task, began = _identity(events), digest(started.task), _text(started.stamp)
     labelled: list[Response] = []
     open_from = 0
-    changed = False
+    measured = changed = False
     for event in events:
-        if isinstance(event, Measured) and "value" in event.measurement:
-            group, u = _group(event.subtask, event.measurement), float(event.measurement["value"])
-            labelled.append(Response(run, len(labelled), task, started.stamp, group, u, "unknown"))
-        elif isinstance(event, Gated) and event.replaced:
+        if isinstance(event, Measured):
+            measured = "value" in event.measurement
+            if measured:
+                group, u = _group(event.subtask, event.measurement), float(event.measurement["value"])
+                labelled.append(Response(run, len(labelled), task, began, group, u, "unknown"))
+        elif measured and _replaced(event):
             labelled[-1] = replace(labelled[-1], outcome="censored")
         elif isinstance(event, FilesChanged):
             changed = bool(event.diffs)
@@ -142,7 +155,21 @@ def _identity(events: Sequence[Event]) -> str:
 
 def _group(subtask: str, measurement: dict[str, Any]) -> Group:
     names = ("model", "logprob_kind", "selection", "signal")
-    return Group(subtask, *(str(measurement[name]) for name in names))
+    return Group(_text(subtask), *(_text(measurement[name]) for name in names))
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no text")
+    value.encode()  # half a character is a ValueError, and no database takes it
+    return value
+
+
+def _replaced(event: Event) -> bool:
+    """Whether the answer measured last may not be the one that was handed on."""
+    if isinstance(event, Gated):
+        return event.replaced
+    return (isinstance(event, Sampled) and event.chosen != 0) or isinstance(event, Deliberated)
 
 
 def _label(verdict: dict[str, Any], changed: bool) -> Outcome:

@@ -161,7 +161,7 @@ def _parse(path: Path, number: int, line: bytes) -> Event | None:
             return None
         names = {f.name for f in dataclasses.fields(kind)}
         return kind(**{name: item for name, item in value.items() if name in names})
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise JournalError(
             f"{path}:{number}: is not an event ({error}); the journal was changed by hand"
         ) from error

@@ -196,7 +196,7 @@ def test_runs_that_acted_are_refused_with_what_to_do(
     play(0.9, next_u=0.1)
     assert calibrate(["fit", str(tmp_path / "WareHouse")]) == 2
     complaint = capsys.readouterr().err
-    assert "replaced after a trigger have no label (Coding 1)" in complaint
+    assert "replaced have no label (Coding 1)" in complaint
     assert "--uq observe" in complaint
     assert calibrate(["show", "--store", str(tmp_path / "calibration" / "store.sqlite")]) == 2
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from calibration import CalibrationError
 from calibration.labels import read_runs, responses
 from journal import Event, Journal
-from journal.events import Checked, FilesChanged, Gated, Measured, RunEnded, RunStarted
+from journal.events import Checked, Deliberated, FilesChanged, Gated, Measured, RunEnded, RunStarted, Sampled
 
 ENDED = RunEnded(0, {}, {})
 
@@ -106,6 +107,27 @@ def test_a_replaced_answer_is_censored_and_a_kept_one_is_labelled() -> None:
     ) == [("DemandAnalysis", "censored"), ("Coding", "correct")]
 
 
+def sampled(chosen: int) -> Sampled:
+    return Sampled("Coding", "", [0.5, 1.0], [True, True], 1, chosen)
+
+
+def test_an_answer_in_whose_place_another_draft_was_handed_on_is_censored() -> None:
+    def policy(chosen: int) -> list[tuple[str, str]]:
+        unmeasured = Measured("AcceptanceRuns", "unavailable", "", {"reason": "nan", "detail": ""}, {})
+        first = [measured("LanguageChoose"), unmeasured, sampled(1)]  # what is not measured censors no other
+        return outcomes(
+            *first, measured("Coding"), gated("Coding"), sampled(chosen), *checked("Coding", works=True)
+        )
+
+    assert policy(0) == [("LanguageChoose", "correct"), ("Coding", "correct")]
+    assert policy(1) == [("LanguageChoose", "correct"), ("Coding", "censored")]
+
+
+def test_an_answer_that_was_deliberated_on_is_censored() -> None:
+    values = dict.fromkeys((field.name for field in fields(Deliberated)), "")
+    assert outcomes(measured("Manual"), gated("Manual"), Deliberated(**values)) == [("Manual", "censored")]  # type: ignore[arg-type]
+
+
 def test_what_could_not_be_measured_is_no_response_and_infinite_doubt_is_one() -> None:
     unavailable = Measured("Manual", "unavailable", "", {"reason": "nan", "detail": ""}, {})
     (response,) = responses([started(), unavailable, measured("Coding", "inf"), ENDED])
@@ -120,19 +142,28 @@ def test_a_warehouse_is_read_and_what_is_no_finished_run_is_named(tmp_path: Path
     truncated.write_bytes(truncated.read_bytes()[:-10])
     write(tmp_path / "other", started("D"), measured("Coding"), ENDED).write_text('{"type": "Boot"}\n{"a": 1}\n')
     write(tmp_path / "holes", started("E"), Measured("Coding", "", "", {"value": 1.0}, {}), ENDED)
+    write(tmp_path / "nested", started("F"), ENDED).write_text("[" * 100_000 + "\n")
+    strange: list[Any] = [["Coding"], "\ud800"]
+    for number, subtask in enumerate(strange):
+        write(tmp_path / f"subtask{number}", started(f"S{number}"), measured(subtask), ENDED)
+    write(tmp_path / "huge", started("G"), measured("Coding", 10**400), ENDED)
+    write(tmp_path / "stamp", replace(started("H"), stamp=strange), measured("Coding"), ENDED)
     (tmp_path / "no run at all").mkdir()
     past = read_runs([tmp_path])
     assert [response.outcome for response in past.responses] == ["correct"]
     assert past.runs == 1, "a copied run is the same run"
-    assert {folder.name for folder in past.skipped} == {"stopped", "truncated", "other", "holes"}
+    assert {folder.name for folder in past.skipped} == {
+        *("stopped", "truncated", "other", "holes", "nested", "subtask0", "subtask1", "huge", "stamp")
+    }
     assert "has not ended" in past.skipped[tmp_path / "truncated"]
 
 
 def test_runs_that_acted_can_be_left_out(tmp_path: Path) -> None:
     for name, mode in (("acted", "on"), ("observed", "observe")):
         write(tmp_path / name, started(name, mode), measured("Coding"), *checked("Coding", works=True), ENDED)
+    write(tmp_path / "foreign", replace(started(), settings=cast(Any, [])), gated("Coding", replaced=True), ENDED)
     past = read_runs([tmp_path], observed_only=True)
-    assert (past.runs, [folder.name for folder in past.skipped]) == (1, ["acted"])
+    assert (past.runs, [folder.name for folder in past.skipped]) == (1, ["acted", "foreign"])
 
 
 @pytest.mark.parametrize("u", ["nan", "-inf", -0.5])
