@@ -68,13 +68,12 @@ def drafting_hook(journal: Journal, doubt: Doubt, drafting: Drafting = Drafting(
         reason = doubt(handoff, handoff.trial(handoff.answer))
         if not reason:
             return handoff.answer
-        drafts = [handoff.answer, *_more(handoff, drafting)]
-        drafts = [draft for draft in drafts if handoff.usable(draft)] or [handoff.answer]
+        drafts = [handoff.answer, *filter(handoff.usable, _more(handoff, drafting))]
         verdicts = [handoff.trial(draft) for draft in drafts]
         agreements = agreement([verdict.behaviour for verdict in verdicts])
         # Drafts can agree in being unfinished.
         rank = [
-            (verdict.works, share, -_u(draft))
+            (handoff.usable(draft), verdict.works, share, -_u(draft))
             for draft, share, verdict in zip(drafts, agreements, verdicts, strict=True)
         ]
         chosen = rank.index(max(rank))

@@ -71,6 +71,14 @@ def test_a_draft_without_a_program_does_not_count(play: Play) -> None:
     assert result.events(Sampled)[0].works == [True]
 
 
+def test_a_first_draft_without_a_program_stays_draft_0_and_is_not_preferred(play: Play) -> None:
+    broken = "main.py\n```python\nprint(\n```\n"
+    result = played(play, ["I cannot.", "I still cannot.", broken], drafting(more=1))
+    (sampled,) = result.events(Sampled)
+    assert (sampled.works, sampled.chosen) == ([False, False], 1)
+    assert "print(" in result.files["main.py"]
+
+
 def test_cascade_draws_nothing_where_the_first_draft_shows_what_it_should(play: Play) -> None:
     result = played(play, [adds("+"), adds("-")], drafting(where_it_fails))
     assert result.events(Sampled) == []
