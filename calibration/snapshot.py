@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
+import sys
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -100,7 +100,7 @@ def from_json(text: str | bytes, origin: str) -> Snapshot:
         thresholds = tuple(map(_group_threshold, record.pop("thresholds")))
         snapshot = Snapshot(**record, thresholds=thresholds)
         _check(snapshot)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
         raise CalibrationError(f"{origin} holds no usable thresholds ({error}). {REFIT}") from error
     return snapshot
 
@@ -115,6 +115,24 @@ def _check(snapshot: Snapshot) -> None:
         raise ValueError(f"method {snapshot.method!r}, alpha {snapshot.alpha!r}")
     if snapshot.label_source != LABEL_SOURCE:
         raise ValueError(f"labels by {snapshot.label_source!r} instead of {LABEL_SOURCE!r}")
+    if not isinstance(snapshot.created_at, str):
+        raise TypeError(f"created_at {snapshot.created_at!r}")
     for item in snapshot.thresholds:
-        if not 0 <= item.tau < math.inf:
-            raise ValueError(f"a threshold of {item.group.subtask} is {item.tau}")
+        if not (isinstance(item.tau, (int, float)) and 0 <= item.tau <= sys.float_info.max):
+            raise ValueError(f"a threshold of {item.group.subtask} is {item.tau!r}")
+        if not _is_sound(item):
+            raise ValueError(f"nobody can have learnt {item}")
+
+
+def _is_sound(item: GroupThreshold) -> bool:
+    """Whether all that is said of a threshold has the type and the bounds it should have; NaN has none."""
+    texts = (*item.group, item.reason, item.window_start, item.window_end, item.history_digest)
+    counts = (item.n_correct, item.n_incorrect, item.n_unknown)
+    shares = (*(item.rates or (0, 1)), 0 if item.auroc is None else item.auroc)
+    return (
+        all(isinstance(text, str) for text in texts)
+        and all(isinstance(count, int) and count >= 0 for count in counts)
+        and (item.rank is None or 1 <= item.rank <= item.n_correct)
+        and len(shares) == 3
+        and all(0 <= share <= 1 for share in shares)
+    )

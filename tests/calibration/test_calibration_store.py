@@ -207,17 +207,28 @@ def test_a_snapshot_survives_json(path: Path) -> None:
         ({"tau": math.inf}, "a threshold of Coding is inf"),
         ({"tau": -0.1}, "a threshold of Coding is -0.1"),
         ({"tau": "0.1"}, "here holds no usable thresholds"),
+        ({"tau": 10**400}, "a threshold of Coding is 1000"),
+        ({"created_at": math.nan}, "created_at nan"),
+        ({"auroc": math.nan}, "auroc=nan"),
+        ({"rank": math.nan}, "rank=nan"),
+        ({"rates": [math.nan, 0.2]}, "rates=.nan, 0.2"),
+        ({"rates": [0.1]}, "rates=.0.1"),
+        ({"rates": ["0.1", "0.2"]}, "here holds no usable thresholds"),
+        ({"n_correct": math.nan}, "here holds no usable thresholds"),
+        ({"n_unknown": -1}, "n_unknown=-1"),
+        ({"reason": None}, "reason=None"),
+        ({"group": {**GROUP._asdict(), "model": 7}}, "model=7"),
     ],
 )
 def test_json_that_was_not_learnt_here_is_refused(path: Path, change: dict[str, object], complaint: str) -> None:
     record = json.loads(to_json(learn(path, responses(50))))
-    target = record["thresholds"][0] if "tau" in change else record
+    target = record["thresholds"][0] if set(change) <= set(record["thresholds"][0]) else record
     target.update(change)
     with pytest.raises(CalibrationError, match=complaint):
         from_json(json.dumps(record), "here")
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", "null", '{"schema": 1}', "\ud800"])
+@pytest.mark.parametrize("text", ["", "[]", "{", "null", '{"schema": 1}', "\ud800", "[" * 100_000])
 def test_any_other_file_is_refused(text: str) -> None:
     with pytest.raises(CalibrationError, match="here"):
         from_json(text.encode("utf-8", "surrogatepass"), "here")
