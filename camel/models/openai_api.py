@@ -183,8 +183,8 @@ def server_url(base_url: str | None = None) -> str:
 
 def client(url: str, timeout: float) -> openai.OpenAI:
     """A client for the server at `url`, with the key of the environment. Raises ModelUnusable; makes no call."""
-    if not url.startswith(("http://", "https://")):
-        raise ModelUnusable(f"{url!r} is not a web address", "Give --base-url as http://HOST:PORT/v1.")
+    if not (host := _host(url)):
+        raise ModelUnusable(f"{url!r} is not a web address", "Give --base-url like http://127.0.0.1:8000/v1.")
     key = os.environ.get("OPENAI_API_KEY", "").strip(" \t\r\n'\"")
     if not key and url == OPENAI_URL:
         raise ModelUnusable("OPENAI_API_KEY is not set", "Set it, or give --base-url or a local --model.")
@@ -198,12 +198,21 @@ def client(url: str, timeout: float) -> openai.OpenAI:
         max_retries=0,
         timeout=openai.Timeout(timeout, connect=10.0),
         # A proxy meant for the outside would swallow calls to this machine.
-        http_client=openai.DefaultHttpxClient(trust_env=not _is_loopback(url)),
+        http_client=openai.DefaultHttpxClient(trust_env=not _is_loopback(host)),
     )
 
 
-def _is_loopback(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
+def _host(url: str) -> str:
+    """The host of a web address, empty where `url` is none."""
+    try:
+        parts = urlsplit(url)
+        host, _ = (parts.hostname or "").encode("idna").decode(), parts.port  # both refuse what is none
+    except ValueError:
+        return ""
+    return host if parts.scheme in ("http", "https") and url.isprintable() else ""
+
+
+def _is_loopback(host: str) -> bool:
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -327,7 +327,20 @@ def test_proxy_does_not_catch_loopback(server: Server, monkeypatch: pytest.Monke
     assert ask(server).text == "Hello there"
 
 
-@pytest.mark.parametrize("url", ["localhost:11434", "ftp://host/v1"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        *(
+            "localhost:11434",
+            "ftp://host/v1",
+            "http://",
+            "http://HOST:PORT/v1",
+            "http://host:99999/v1",
+            "http://[",
+        ),
+        *("http://host/v1\n", "http://a..b/v1", f"http://{'a' * 64}/v1"),
+    ],
+)
 def test_base_url_that_is_none(url: str) -> None:
     with pytest.raises(ModelUnusable, match="not a web address"):
         OpenAIModel("m", Endpoint(url))
