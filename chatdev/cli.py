@@ -123,9 +123,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Explicit for SIGINT too: a shell starts background jobs with it ignored.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _interrupt)
-    for stream in (sys.stdin, sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="replace")
+    forgive_characters()
     # The engine and the sandbox are imported only now, so that --help needs neither.
     from camel.models.model import ModelUnusable
     from chatdev.preparation import BadArguments
@@ -141,6 +139,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _refuse(error, MODEL_UNUSABLE)
     except KeyboardInterrupt:
         return _refuse("interrupted before the run began", INTERRUPTED)
+
+
+def forgive_characters() -> None:
+    """Let no command end because a console lacks a character, or what is typed there has one too many."""
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 def settings_of(options: argparse.Namespace) -> Settings:

@@ -107,7 +107,7 @@ def _disk() -> Finding:
     warehouse = PROJECT / "WareHouse"
     free = shutil.disk_usage(_existing(warehouse)).free
     text = f"{free / GIGABYTE:.1f} GB free for products in {warehouse}"
-    if not os.access(_existing(warehouse), os.W_OK):
+    if not _writable(warehouse):
         return Finding("disk", "fails", f"{warehouse} cannot be written. Give --warehouse.", BAD_SURROUNDINGS)
     if free < LEAST_FREE:
         return Finding("disk", "fails", f"only {text}. Make room, or give --warehouse.", BAD_SURROUNDINGS)
@@ -116,11 +116,10 @@ def _disk() -> Finding:
 
 def _cache() -> Finding:
     cache = cache_directory()
-    there = _existing(cache)
-    held = sum(path.stat().st_size for path in cache.glob("models/*"))
-    free = shutil.disk_usage(there).free
+    held = sum(path.stat().st_size for path in cache.glob("models/*") if path.is_file())
+    free = shutil.disk_usage(_existing(cache)).free
     text = f"{held / GIGABYTE:.1f} GB of models in {cache}, {free / GIGABYTE:.1f} GB free"
-    if os.access(there, os.W_OK):
+    if _writable(cache):
         return Finding("cache", "ok", text)
     return Finding("cache", "doubt", f"{text}, and not writable. Set UA_CHATDEV_CACHE to another directory.")
 
@@ -139,8 +138,13 @@ def _retrieval() -> Finding:
 
 
 def _existing(path: Path) -> Path:
-    """The folder itself, or the nearest above it that is there."""
-    return next(folder for folder in (path, *path.parents) if folder.is_dir())
+    """What is there under this name, or the nearest above it that is there."""
+    return next(one for one in (path, *path.parents) if os.path.exists(one))
+
+
+def _writable(folder: Path) -> bool:
+    """Whether files can be made in `folder`, or `folder` itself where it is not there."""
+    return os.path.isdir(there := _existing(folder)) and os.access(there, os.W_OK)
 
 
 def _model(model: Model) -> Iterator[Finding]:

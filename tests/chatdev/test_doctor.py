@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import subprocess
 import sys
 import threading
@@ -242,6 +243,21 @@ def test_full_disk_is_exit_code_2(examine: Examine, monkeypatch: pytest.MonkeyPa
     assert code == 2 and "Make room" in lines["disk"]
 
 
+def test_a_cache_is_looked_at_whatever_it_is(
+    server: Server, examine: Examine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    models = tmp_path / "cache" / "models"
+    models.mkdir(parents=True)
+    (models / "gone").symlink_to(tmp_path / "nowhere")
+    (models / "model.gguf").touch()
+    os.truncate(models / "model.gguf", 2 * 10**8)
+    assert examine()[1]["cache"].startswith("ok 0.2 GB of models in ")
+    monkeypatch.setenv("UA_CHATDEV_CACHE", str(models / "model.gguf" / "cache"))
+    code, lines = examine()
+    assert code == 0 and lines["cache"].startswith("doubt ") and "Set UA_CHATDEV_CACHE" in lines["cache"]
+    assert "could not be kept for later runs" in lines["log-probs"]
+
+
 def test_damaged_verdicts_are_written_anew(server: Server, examine: Examine, tmp_path: Path) -> None:
     (tmp_path / "cache").mkdir()
     for damaged in ("{", "[]", '{"x": 1}'):
@@ -252,5 +268,7 @@ def test_damaged_verdicts_are_written_anew(server: Server, examine: Examine, tmp
 
 
 def test_help_lists_the_commands() -> None:
-    shown = subprocess.run([sys.executable, "-m", "chatdev", "--help"], capture_output=True, text=True, check=True)
+    ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-m", "chatdev", "--help"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True, env=ascii_only)
     assert "validate" in shown.stdout and "doctor" in shown.stdout and "run.py" in shown.stdout
