@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from io import TextIOWrapper
 from pathlib import Path
 from statistics import median
 
@@ -17,7 +17,7 @@ from calibration.quantiles import METHODS
 from calibration.reliability_plot import write_plot
 from calibration.separation import aurc, auroc, auroc_interval, kolmogorov_smirnov, prr, reliability
 from calibration.shipped import FOLDER, ship, shipped
-from calibration.snapshot import Snapshot, from_json, to_json
+from calibration.snapshot import Snapshot, from_json, save
 from calibration.store import Store, open_store
 from calibration.thresholds import default_store
 
@@ -33,6 +33,8 @@ Rows = list[tuple[str, ...]]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command. Returns 0, or 2 where it refuses; nothing is changed then."""
     options = _parser().parse_args(arguments)
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # names of models hold characters that not every terminal has
     try:
         options.run(options)
     except (CalibrationError, OSError) as error:
@@ -128,13 +130,7 @@ def _drift(options: Options) -> None:
 
 def _export(options: Options) -> None:
     with open_store(options.store) as store:
-        text = to_json(_snapshot(store, options))
-    part = options.file.with_name(options.file.name + ".part")
-    with open(part, "w", encoding="utf-8") as file:
-        file.write(text + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(part, options.file)
+        save(_snapshot(store, options), options.file)
 
 
 def _import(options: Options) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from calibration import CalibrationError
 from calibration.fit import fit
 from calibration.labels import LABEL_SOURCE, Group, Response
-from calibration.snapshot import Snapshot, from_json, to_json
+from calibration.snapshot import Snapshot, from_json, save
 
 FOLDER = Path(__file__).with_name("shipped")
 NUMBER = 0
@@ -52,7 +52,7 @@ def ship(responses: Iterable[Response], method: str, alpha: float, folder: Path)
     snapshot = Snapshot(NUMBER, None, moment, method, alpha, LABEL_SOURCE, fit(answers, method, alpha))
     folder.mkdir(parents=True, exist_ok=True)
     _write_history(answers, folder / _HISTORY)
-    _replace(folder / _SNAPSHOT, to_json(snapshot) + "\n")
+    save(snapshot, folder / _SNAPSHOT)
     return snapshot
 
 
@@ -81,10 +81,4 @@ def _write_history(answers: Sequence[Response], path: Path) -> None:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(_HEAD)
         writer.writerows((r.run, r.position, r.task, r.began, *r.group, repr(r.u), r.outcome) for r in answers)
-    os.replace(part, path)
-
-
-def _replace(path: Path, text: str) -> None:
-    part = path.with_name(f"{path.name}.part")
-    part.write_text(text, encoding="utf-8")
     os.replace(part, path)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from calibration import CalibrationError
@@ -88,6 +90,18 @@ def to_json(snapshot: Snapshot) -> str:
     record = {"schema": SCHEMA, **asdict(snapshot)}
     record["thresholds"] = [{**item, "group": item["group"]._asdict()} for item in record["thresholds"]]
     return json.dumps(record, allow_nan=False, indent=1)
+
+
+def save(snapshot: Snapshot, path: Path) -> None:
+    """Write the snapshot to the file `path`, whole or not at all. Raises CalibrationError and OSError."""
+    if path.is_dir():
+        raise CalibrationError(f"{path} is a folder; name a file in it.")
+    part = path.with_name(f"{path.name}.part")
+    with open(part, "w", encoding="utf-8") as file:
+        file.write(to_json(snapshot) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(part, path)
 
 
 def from_json(text: str | bytes, origin: str) -> Snapshot:

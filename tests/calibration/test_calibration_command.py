@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
@@ -263,6 +264,26 @@ def test_a_snapshot_moves_to_another_machine(
     assert calibrate(["import", str(file), "--store", str(other)]) == 0
     assert calibrate(["show", "--store", str(other)]) == 0
     assert "Coding   scripted  raw        content-v1  0.2500     50" in capsys.readouterr().out
+
+
+def test_a_snapshot_is_not_written_in_place_of_a_folder(
+    learnt: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.rglob("*"))
+    for folder in (".", "..", "/", str(tmp_path)):
+        assert calibrate(["export", folder, "--store", str(learnt)]) == 2
+        assert f"{folder} is a folder" in capsys.readouterr().err
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_any_name_is_shown_on_any_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = learn_at(tmp_path, 0.25, tmp_path / "store.sqlite", model="模型")
+    terminal = TextIOWrapper(BytesIO(), "ascii")
+    monkeypatch.setattr(sys, "stdout", terminal)
+    assert calibrate(["show", "--store", str(store)]) == 0
+    terminal.flush()
+    assert b"Coding   ??     raw" in terminal.buffer.getvalue()  # type: ignore[attr-defined]
 
 
 def test_drift_is_seen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

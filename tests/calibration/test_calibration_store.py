@@ -148,6 +148,14 @@ def test_censored_history_is_refused_and_the_store_stays_as_it_was(path: Path) -
     assert content(path) == (50, 1)
 
 
+def test_a_full_disk_is_said_and_the_store_stays_as_it_was(path: Path) -> None:
+    learn(path, responses(50))
+    with pytest.raises(CalibrationError, match="disk is full"), open_store(path) as store:
+        store._connection.execute("PRAGMA max_page_count = 12")
+        store.learn([response(number, 0.1) for number in range(100, 2000)], "conformal", 0.1)
+    assert content(path) == (50, 1)
+
+
 @pytest.mark.parametrize(
     ("u", "alpha", "complaint"), [(0.1, 0.01, "50 values are too few for alpha 0.01"), (math.inf, 0.1, "infinite")]
 )
