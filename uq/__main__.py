@@ -6,7 +6,7 @@ import argparse
 import json
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from io import TextIOWrapper
 from pathlib import Path
 
@@ -81,7 +81,7 @@ def _parser() -> argparse.ArgumentParser:
         help="chat completions with log-probs, or lists of log-probs (nats): a JSON document, or one on each line",
     )  # fmt: skip
     result.add_argument(
-        "--threshold", type=_tau, default=FALLBACK_TAU, metavar="NATS", help="default: %(default)s"
+        "--threshold", type=_at_least_0(float), default=FALLBACK_TAU, metavar="NATS", help="default: %(default)s"
     )
     result.add_argument(
         "--selection", choices=SELECTIONS, default=CONTENT,
@@ -92,17 +92,24 @@ def _parser() -> argparse.ArgumentParser:
         help="of the model itself, or after temperature and truncation, which are refused (default: %(default)s)",
     )  # fmt: skip
     result.add_argument(
-        "--spans", type=int, default=5, metavar="COUNT", help="doubtful places to show (default: %(default)s)"
+        "--spans",
+        type=_at_least_0(int),
+        default=5,
+        metavar="COUNT",
+        help="doubtful places to show (default: %(default)s)",
     )
     result.add_argument("--json", action="store_true", help="one JSON object a line for each answer")
     return result
 
 
-def _tau(text: str) -> float:
-    value = float(text)
-    if not 0 <= value < math.inf:
-        raise ValueError
-    return value
+def _at_least_0(kind: Callable[[str], float]) -> Callable[[str], float]:
+    def number(text: str) -> float:
+        value = kind(text)
+        if not 0 <= value < math.inf:
+            raise ValueError
+        return value
+
+    return number  # argparse complains of an "invalid number value"
 
 
 if __name__ == "__main__":

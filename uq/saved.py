@@ -43,14 +43,13 @@ def saved_answers(path: Path, logprob_kind: str) -> list[SavedAnswer]:
     not in the file: `logprob_kind` says it. Raises NotReadable and OSError.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
+        documents = _documents(text, str(path))
+        found = [answer for place, document in documents for answer in _answers(document, place, logprob_kind)]
     except UnicodeDecodeError as error:
         raise NotReadable(f"{path} is not text in UTF-8") from error
-    found = [
-        answer
-        for place, document in _documents(text, str(path))
-        for answer in _answers(document, place, logprob_kind)
-    ]
+    except RecursionError as error:
+        raise NotReadable(f"{path} is nested too deeply") from error
     if not found:
         raise NotReadable(f"{path} holds no answer")
     return found
@@ -62,7 +61,8 @@ def _documents(text: str, place: str) -> Iterator[tuple[str, Any]]:
         return
     except ValueError as error:
         whole = error
-    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    # JSON may hold characters at which splitlines would break it.
+    lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     for number, line in lines:
         try:
             yield f"{place}:{number}", json.loads(line)
@@ -85,7 +85,7 @@ def _answers(document: Any, place: str, kind: str) -> Iterator[SavedAnswer]:
         for number, choice in enumerate(choices, 1):
             where = place if len(choices) == 1 else f"{place} choice {number}"
             yield _from_choice(choice, str(document.get("model", "")), where, kind)
-    except (LookupError, TypeError, ValueError, AttributeError) as error:
+    except (LookupError, TypeError, ValueError, OverflowError, AttributeError) as error:
         raise NotReadable(f"{place} is neither a chat completion nor a list of log-probs ({error!r})") from error
 
 

@@ -109,6 +109,15 @@ def test_a_server_that_gave_none_is_unavailable(
     ]
 
 
+def test_every_file_is_read_that_a_json_writer_leaves(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [json.dumps(completion((word, -0.2)), ensure_ascii=False) for word in ("a\u2028b", "a\x85b", "a")]
+    file.write_bytes("\r\n".join(lines).encode("utf-8-sig"))
+    assert main([str(file), "--spans", "0"]) == 0
+    assert [line for line in printed(capsys) if line.startswith(str(file))] == [
+        f"{file}:{number}: proceed: 0.2 <= 0.5 (--threshold)" for number in (1, 2, 3)
+    ]
+
+
 def test_processed_log_probs_are_refused(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file.write_text("[-0.1]")
     assert main([str(file), "--log-probs", "processed"]) == 1
@@ -128,6 +137,8 @@ def test_processed_log_probs_are_refused(file: Path, capsys: pytest.CaptureFixtu
         (b'{"error": {}}', "neither a chat completion"),
         (b'[-0.1, "x"]', "neither a chat completion"),
         (b"[true]", "neither a chat completion"),
+        (b"[1%s]" % (b"0" * 400), "neither a chat completion"),
+        (b"[" * 100_000, "is nested too deeply"),
         (b'{"choices": [{"message": {}, "logprobs": {"content": [{"token": "a"}]}}]}', "'logprob'"),
     ],
 )
@@ -149,7 +160,11 @@ def test_a_missing_file_and_a_senseless_threshold(file: Path, capsys: pytest.Cap
         with pytest.raises(SystemExit) as ended:
             main([str(file), f"--threshold={threshold}"])
         assert ended.value.code == 2
-        assert "--threshold" in capsys.readouterr().err
+        assert f"--threshold: invalid number value: '{threshold}'" in capsys.readouterr().err
+    for spans in ("-1", "1.5"):
+        with pytest.raises(SystemExit):
+            main([str(file), f"--spans={spans}"])
+        assert f"--spans: invalid number value: '{spans}'" in capsys.readouterr().err
 
 
 def test_it_needs_nothing_but_python(file: Path) -> None:
