@@ -89,7 +89,7 @@ def _short(text: str) -> str:
 def _read(store: Path) -> list[Memory]:
     """What the store holds; a line that somebody damaged is passed over."""
     memories = []
-    for line in store.read_text("utf-8", errors="replace").splitlines() if store.is_file() else ():
+    for line in store.read_text("utf-8", errors="replace").split("\n") if store.is_file() else ():
         try:
             entry = json.loads(line)
             memories.append(Memory(str(entry["product"]), str(entry["task"]), tuple(map(str, entry["lessons"]))))

@@ -128,7 +128,7 @@ def _entries(text: str, path: Path) -> list[Any]:
     try:
         if text.lstrip().startswith("["):
             return list(json.loads(text))
-        return [json.loads(line) for line in text.splitlines() if line.strip()]
+        return [json.loads(line) for line in text.split("\n") if line.strip()]
     except ValueError as error:
         raise ModelUnusable(f"The script {path} is not JSON ({error})", "Correct it.") from error
 

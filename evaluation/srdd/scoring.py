@@ -143,7 +143,7 @@ def score_all(
 def read_scores(path: Path) -> list[Score]:
     """The scores in `path`. Raises EvaluationError."""
     try:
-        return [_score(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
+        return [_score(json.loads(line)) for line in _lines(path)]
     except FileNotFoundError as error:
         raise EvaluationError(
             f"There is no {path}; first: python -m evaluation.srdd score {path.parent}"
@@ -223,10 +223,15 @@ def _sha256(value: list[Any]) -> str:
     return sha256(json.dumps(value, default=attrgetter("pattern")).encode()).hexdigest()[:16]
 
 
+def _lines(path: Path) -> list[str]:
+    """The lines of JSON in `path`: splitlines would also break them at characters that JSON may hold."""
+    return [line for line in path.read_text(encoding="utf-8").split("\n") if line]
+
+
 def _keep_only(path: Path, digests: Collection[str], how: dict[str, Any]) -> dict[str, Score]:
     """The scores in `path` that still hold, by digest; the others are removed from it."""
     kept: dict[str, str] = {}
-    for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else ():
+    for line in _lines(path) if path.is_file() else ():
         try:
             record = json.loads(line)
         except ValueError:

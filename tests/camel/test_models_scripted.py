@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -71,11 +72,12 @@ def test_resumed_run_goes_on_where_it_was(stop: int) -> None:
 
 @pytest.mark.parametrize("as_lines", [False, True])
 def test_script_file(tmp_path: Path, as_lines: bool) -> None:
-    entries = ["hello", {"text": "yes no", "logprobs": [-9999, -0.25], "finish_reason": "length"}]
+    entries = ["hel\u2028lo", {"text": "yes no", "logprobs": [-9999, -0.25], "finish_reason": "length"}]
     path = tmp_path / "script.json"
-    path.write_text("\n".join(map(json.dumps, entries)) if as_lines else json.dumps(entries))
+    dumps = partial(json.dumps, ensure_ascii=False)
+    path.write_text("\n".join(map(dumps, entries)) if as_lines else dumps(entries), encoding="utf-8")
     model = open_model(f"scripted:{path}")
-    assert model.answer([Message("user", "x")], ONE)[0].text == "hello"
+    assert model.answer([Message("user", "x")], ONE)[0].text == "hel\u2028lo"
     second = model.answer([Message("user", "x")], ONE)[0]
     assert [token.logprob for token in second.tokens] == [-math.inf, -0.25]
     assert second.finish_reason == "length"

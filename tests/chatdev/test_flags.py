@@ -117,6 +117,12 @@ def test_what_a_similar_product_taught_reaches_the_prompt_of_the_next(run: Run, 
     assert prompts(unlike, "Coding") == ["[Coding] in Python"]
 
 
+def test_a_task_with_an_odd_line_break_is_remembered(tmp_path: Path) -> None:
+    entry = {"product": "P", "task": "a to-do list\u2028kept in a file", "lessons": ["Close the file."]}
+    (tmp_path / "memory.jsonl").write_text(json.dumps(entry, ensure_ascii=False) + "\n", encoding="utf-8")
+    assert "Close the file." in memory.recall(tmp_path / "memory.jsonl", "a to-do list kept in a file")
+
+
 def test_without_the_flag_nothing_is_remembered_nor_recalled(run: Run, tmp_path: Path) -> None:
     run({"with_memory": "True"}, script=WRONG)
     _, product = run({}, script=WRONG)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +133,13 @@ def test_two_scorings_of_one_folder_are_refused(product: Make, capsys: pytest.Ca
     with alone(folder / scoring.FILE_NAME):
         assert main(["score", str(folder), "--embedder", "none"]) == 2
     assert "Another evaluation is at work" in capsys.readouterr().err
+
+
+def test_scores_of_a_task_with_an_odd_line_break_are_read(tmp_path: Path) -> None:
+    score = Score("arm", "to-do\u2028list", "", "here", "", cost={})
+    record = json.dumps({"digest": "d", "how": {}, **asdict(score)}, ensure_ascii=False)
+    (tmp_path / "scores.jsonl").write_text(f"{record}\n", encoding="utf-8")
+    assert scoring.read_scores(tmp_path / "scores.jsonl") == [score]
 
 
 def test_scores_that_are_none_are_refused(tmp_path: Path) -> None:
