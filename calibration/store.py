@@ -7,6 +7,7 @@ fails, the store is as it was.
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -127,7 +128,20 @@ def open_store(path: Path, *, create: bool = False) -> Iterator[Store]:
         with closing(sqlite3.connect(path, timeout=_WAIT, isolation_level=None)) as connection:
             store = Store(path, connection)
             store.prepare()
-            connection.execute("PRAGMA journal_mode = WAL")
+            _write_ahead(connection)
             yield store
     except (sqlite3.Error, OSError) as error:
         raise CalibrationError(f"The store {path} cannot be used: {error}") from error
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Change a new store to WAL. SQLite waits for nobody there, so whoever is at work in it is waited for here."""
+    end = time.monotonic() + _WAIT
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > end:
+                raise
+            time.sleep(0.01)

@@ -8,7 +8,9 @@ import random
 import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -264,6 +266,19 @@ def test_the_trigger_rate_stays_where_it_was_asked_for_round_after_round(path: P
     assert rates[-1] == pytest.approx(0.1, abs=0.02)
     assert sum(rates) / len(rates) == pytest.approx(0.1, abs=0.02)
     assert math.exp(-naive / 0.15) > 0.2
+
+
+def test_a_store_that_another_is_just_making_is_waited_for(path: Path) -> None:
+    learn(path, responses(50))
+    with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as maker:
+        maker.execute("PRAGMA journal_mode = DELETE")
+        maker.execute("BEGIN IMMEDIATE")
+        done = threading.Timer(0.2, maker.execute, ["COMMIT"])
+        done.start()
+        assert content(path) == (50, 1)
+        done.join()
+    with closing(sqlite3.connect(path)) as fresh:
+        assert fresh.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
 _FITS = """
