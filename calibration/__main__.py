@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from io import TextIOWrapper
 from pathlib import Path
 from statistics import median
 
 from calibration import CalibrationError
 from calibration.fit import MINIMUM
-from calibration.labels import Group, Response, read_runs
+from calibration.labels import Group, Response, by_group, read_runs
 from calibration.quantiles import METHODS
 from calibration.reliability_plot import write_plot
 from calibration.separation import aurc, auroc, auroc_interval, kolmogorov_smirnov, prr, reliability
@@ -75,7 +74,7 @@ def _show(options: Options) -> None:
 def _check(options: Options) -> None:
     with open_store(options.store) as store:
         snapshot = _snapshot(store, options)
-        groups = _groups(store.history())
+        groups = by_group(store.history())
     rows: Rows = [
         ("subtask", "model", "right", "wrong", "AUROC", "AURC", "PRR", "triggers on right", "on wrong", "")
     ]
@@ -113,7 +112,7 @@ def _rate(answers: Sequence[Response], tau: float) -> str:
 
 def _drift(options: Options) -> None:
     with open_store(options.store) as store:
-        groups = _groups(store.history())
+        groups = by_group(store.history())
     rows: Rows = [("subtask", "model", "older", "recent", "median u", "recent", "distance", "p", "")]
     for group, answers in groups.items():
         scores = [answer.u for answer in answers]
@@ -144,13 +143,6 @@ def _snapshot(store: Store, options: Options) -> Snapshot:
     if snapshot is None:
         raise CalibrationError(f"Nothing was learnt in {store.path} yet: python -m calibration fit WAREHOUSE")
     return snapshot
-
-
-def _groups(history: Iterable[Response]) -> dict[Group, list[Response]]:
-    groups: defaultdict[Group, list[Response]] = defaultdict(list)
-    for answer in history:
-        groups[answer.group].append(answer)
-    return dict(sorted(groups.items()))
 
 
 def _print_snapshot(snapshot: Snapshot, place: Path) -> None:

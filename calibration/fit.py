@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from calibration import CalibrationError
-from calibration.labels import Group, Response
+from calibration.labels import Group, Response, by_group
 from calibration.quantiles import METHODS
 from calibration.separation import auroc
 from calibration.snapshot import GroupThreshold
@@ -26,13 +26,11 @@ def fit(history: Iterable[Response], method: str, alpha: float) -> tuple[GroupTh
     """
     if not 0 < alpha < 1:
         raise CalibrationError(f"alpha is {alpha:g}, but must lie between 0 and 1.")
-    groups: defaultdict[Group, list[Response]] = defaultdict(list)
-    for response in history:
-        groups[response.group].append(response)
+    groups = by_group(history)
     if not groups:
         raise CalibrationError("No answer was measured. Make runs with --uq observe and give their WareHouse.")
     _refuse_censored(groups)
-    return tuple(_learn(group, groups[group], method, alpha) for group in sorted(groups))
+    return tuple(_learn(group, answers, method, alpha) for group, answers in groups.items())
 
 
 def _learn(group: Group, answers: Sequence[Response], method: str, alpha: float) -> GroupThreshold:

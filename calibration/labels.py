@@ -16,6 +16,7 @@ always that of the first answer, before any remedy.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -137,6 +138,14 @@ def responses(events: Sequence[Event]) -> list[Response]:
                     labelled[place] = replace(labelled[place], outcome=label)
             open_from, changed = len(labelled), False
     return labelled
+
+
+def by_group(answers: Iterable[Response]) -> dict[Group, list[Response]]:
+    """The answers of each group, the groups in the order of their names."""
+    groups: defaultdict[Group, list[Response]] = defaultdict(list)
+    for answer in answers:
+        groups[answer.group].append(answer)
+    return dict(sorted(groups.items()))
 
 
 def _unusable(events: Sequence[Event], observed_only: bool) -> str:
