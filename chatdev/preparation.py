@@ -77,9 +77,12 @@ def snapshot_of(settings: Settings, model: Model, number: int | None = None) -> 
         if settings.store and number != shipped.NUMBER:
             with open_store(Path(settings.store)) as store:
                 learnt = store.snapshot(number)
-        return learnt or shipped.shipped_for(model.name)
+        found = learnt or shipped.shipped_for(model.name)
     except CalibrationError as error:
         raise BadArguments(str(error)) from error
+    if found is None and number is not None:
+        raise BadArguments("This run began with thresholds that are shipped no more. Start it anew.")
+    return found
 
 
 def check_settings(settings: Settings, company: Company | None) -> None:

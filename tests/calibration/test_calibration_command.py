@@ -354,3 +354,8 @@ def test_without_a_store_the_shipped_thresholds_count_and_a_resumed_run_keeps_th
     journal.write_text("".join(lines[:2]))  # killed before the first answer
     run(["--resume", str(journal.parent), "--allow-unsandboxed"])
     assert measured(journal).threshold["source"] == "calibrated #0"
+
+    journal.write_text("".join(lines[:2]))
+    (tmp_path / "shipped" / "snapshot.json").unlink()
+    assert run(["--resume", str(journal.parent), "--allow-unsandboxed"]) == 2
+    assert "thresholds that are shipped no more" in capsys.readouterr().err

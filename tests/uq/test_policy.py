@@ -48,6 +48,7 @@ def test_every_key_is_read() -> None:
         ({"thresholds": {"Coding": -0.1}}, "thresholds.Coding"),
         ({"thresholds": {"Coding": math.nan}}, "thresholds.Coding"),
         ({"thresholds": {"Coding": math.inf}}, "thresholds.Coding"),
+        ({"thresholds": {"Coding": 10**400}}, "thresholds.Coding"),
         ({"thresholds": {"Coding": "0.5"}}, "thresholds.Coding"),
         ({"thresholds": [0.5]}, "thresholds"),
     ],
