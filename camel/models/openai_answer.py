@@ -18,7 +18,8 @@ def answers(reply: dict[str, Any], model: str, seconds: float, kind: LogprobKind
     `kind` is what the server's log-probs are known to be; it is lowered to `none` where there are none
     and to `unknown` where the tokens are not those of the text. Usage and `seconds` belong to the whole
     request: the first answer carries them, so that sums over answers are right. Raises what comes of
-    taking something else for a chat completion: ValueError, TypeError, LookupError or AttributeError.
+    taking something else for a chat completion: ValueError, TypeError, LookupError, AttributeError or
+    OverflowError.
     """
     choices: list[dict[str, Any]] = reply["choices"]
     texts = [(choice.get("message") or {}).get("content") or "" for choice in choices]

@@ -169,7 +169,7 @@ class OpenAIModel:
         kind = "raw" if undistorted else self._endpoint.logprob_kind
         try:
             return answers(json.loads(text), self.name, seconds, kind)
-        except (ValueError, TypeError, LookupError, AttributeError) as error:
+        except (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError) as error:
             raise ModelUnusable(
                 f"{self.url} replied with something that is not a chat completion ({text[:200]!r})",
                 "Correct --base-url, which mostly ends in /v1.",

@@ -377,6 +377,9 @@ def test_file_that_is_not_gguf(tmp_path: Any) -> None:
         {"choices": [choice("Hello", logprobs={"content": [{"token": "Hello", "logprob": "-0.1"}]})]},
         {"choices": [choice("Hello", logprobs={"content": [{"logprob": -0.1}]})]},
         {"choices": [choice("Hello")], "usage": {"prompt_tokens": "many"}},
+        {"choices": [choice("Hello", ("Hello", 10**400))]},
+        {"choices": [choice("Hello")], "usage": {"prompt_tokens": math.inf}},
+        "[" * 100_000,
         ["Hello"],
     ],
 )
