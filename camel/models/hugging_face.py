@@ -200,7 +200,7 @@ def _located(reference: str) -> tuple[str, Path, dict[str, Any]]:
 
 def _fetched(repository: str) -> Path:
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import GatedRepoError, HFValidationError, RepositoryNotFoundError
+    from huggingface_hub.errors import GatedRepoError, HFValidationError, HTTPError, RepositoryNotFoundError
 
     # Folders hold other formats; `consolidated` files hold the same weights once more.
     wanted, unwanted = ["*.json", "*.safetensors", "*.model", "*.txt", "*.jinja"], ["*/*", "consolidated*"]
@@ -212,7 +212,8 @@ def _fetched(repository: str) -> Path:
     except (RepositoryNotFoundError, HFValidationError) as error:
         reason = f"There is no folder {repository}, and no model of that name on the hub"
         raise ModelUnusable(reason, "Correct the name in --model, or set HF_TOKEN where it is private.") from error
-    except OSError as error:
+    # A connection that is lost on the way is an HTTPError and no OSError.
+    except (OSError, HTTPError) as error:
         reason = f"{repository} is not on this machine and cannot be fetched ({_first_line(error)})"
         raise ModelUnusable(reason, "Connect to the network and run again, or give --model hf:FOLDER.") from error
 

@@ -373,10 +373,13 @@ def test_what_is_no_chat_model_is_one_sentence(folders: Folders, tmp_path: Path)
 
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A hub where one model is gated and no other exists."""
+    """A hub where one model is gated, one is lost on the way, and no other exists."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
+            if "lost" in self.path:
+                self.close_connection = True
+                return
             gated = "gated" in self.path
             self.send_response(403 if gated else 401)
             self.send_header("X-Error-Code", "GatedRepo" if gated else "RepoNotFound")
@@ -399,6 +402,7 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     [
         ("company/gated", "accepted its licence.*HF_TOKEN"),
         ("company/missing", "no model of that name on the hub.*--model"),
+        ("company/lost", "cannot be fetched .*disconnected.*Connect to the network"),
         ("/no/such/folder", "no folder /no/such/folder"),
     ],
 )
