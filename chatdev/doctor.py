@@ -19,7 +19,7 @@ import sandbox
 from camel.messages import Answer, LogprobKind, Message, Sampling
 from camel.models import verdicts
 from camel.models.fetch import cache_directory
-from camel.models.model import Model, ModelUnusable
+from camel.models.model import ContextOverflow, Model, ModelUnusable
 from camel.models.open import open_model
 from camel.models.openai_api import OpenAIModel
 from chatdev.company import PROJECT
@@ -93,7 +93,7 @@ def findings(model: str, base_url: str | None = None, *, quantize: bool = False)
             yield from _model(opened)
         finally:
             opened.close()
-    except ModelUnusable as error:
+    except (ModelUnusable, ContextOverflow) as error:
         yield Finding("model", "fails", str(error), MODEL_UNUSABLE)
 
 

@@ -17,7 +17,9 @@ import pytest
 
 from camel.messages import Message, Sampling
 from camel.models import verdicts
+from camel.models.model import ContextOverflow
 from camel.models.open import open_model
+from camel.models.openai_api import OpenAIModel
 from chatdev import doctor
 from chatdev.__main__ import dispatch
 from retrieval.records import Unavailable as Unreached
@@ -218,6 +220,17 @@ def test_unusable_model_is_exit_code_3(server: Server, capsys: pytest.CaptureFix
     said = capsys.readouterr().out
     assert "fails  model      There is no model 'no-such-model'. Choose one of" in said
     assert said.endswith("A run would not work.\n")
+
+
+def test_a_window_too_small_for_a_question_is_exit_code_3(
+    server: Server, examine: Examine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def too_long(*_: Any) -> Any:
+        raise ContextOverflow("the request exceeds the context size (32 tokens)", 32)
+
+    monkeypatch.setattr(OpenAIModel, "answer", too_long)
+    code, lines = examine()
+    assert (code, lines["model"]) == (3, "fails the request exceeds the context size (32 tokens)")
 
 
 def test_quantizing_is_for_models_that_are_loaded_here(
