@@ -67,7 +67,7 @@ class Response:
     outcome: Outcome
 
     def __post_init__(self) -> None:
-        if not self.u >= 0:
+        if not (isinstance(self.u, (int, float)) and self.u >= 0):
             raise CalibrationError(
                 f"An answer of {self.group.subtask} has the uncertainty {self.u}, but no run writes anything "
                 "but numbers of 0 or more: the record was changed by hand. Remove it."

@@ -180,6 +180,14 @@ def test_nan_never_becomes_a_response() -> None:
         response(1, math.nan)
 
 
+def test_a_score_that_was_changed_by_hand_is_said(path: Path) -> None:
+    learn(path, responses(50))
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE responses SET u = 'certain' WHERE task = 'task7'")
+    with pytest.raises(CalibrationError, match=r"uncertainty certain.*changed by hand"):
+        learn(path, responses(60))
+
+
 def test_what_is_no_store_of_ours_is_refused_and_left_alone(tmp_path: Path) -> None:
     text, foreign, newer = (tmp_path / name for name in ("text", "foreign", "newer"))
     text.write_text("not a database, and long enough to be looked at as one" * 10)
