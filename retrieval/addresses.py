@@ -18,7 +18,8 @@ WEB_PORTS = (80, 443)
 _GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
 # These carry an IPv4 address that a router may unpack.
 _TUNNELS = tuple(map(ipaddress.IPv6Network, ("2001::/32", "2002::/16")))
-_NEVER_PUBLIC = tuple(map(ipaddress.IPv4Network, ("192.88.99.0/24", "168.63.129.16/32")))
+# Services of networks and clouds to their own machines, which some versions of Python take for public.
+_NEVER_PUBLIC = tuple(map(ipaddress.IPv4Network, ("192.0.0.0/24", "192.88.99.0/24", "168.63.129.16/32")))
 
 
 @dataclass(frozen=True)
