@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
-from retrieval.addresses import any_endpoint
+from retrieval.addresses import trusting
 from retrieval.cache import Cache
 from retrieval.deadline import Deadline, side_by_side
 from retrieval.documentation import Documentation
@@ -18,7 +18,7 @@ from retrieval.extraction import passages_of, text_of
 from retrieval.ranking import fitted, ranked
 from retrieval.records import FOUND, Hit, Outcome, Page, Passage, Retrieval, Step, Unavailable
 from retrieval.searching import Ddgs, DuckDuckGo, Searcher, Searxng
-from retrieval.web import Web
+from retrieval.web import Web, place_of
 
 SOURCES = ("auto", "duckduckgo", "ddgs", "docs")
 WEB_SECONDS = 15.0
@@ -138,12 +138,15 @@ def open_retriever(source: str, cache: Cache, folders: Sequence[Path] = ()) -> R
     """A retriever over one of SOURCES, or over the SearXNG instance whose URL `source` is.
 
     `auto` and a URL ask the web and, where that finds nothing, the documentation on this machine.
-    Raises ValueError for another word.
+    Raises ValueError for another word and for a URL that names no host.
     """
     web = Web()
     docs = Documentation(cache.folder, tuple(folder.absolute() for folder in folders))
     if source.startswith(("http://", "https://")):
-        return Retriever((Searxng(source, Web(any_endpoint)), docs), web, cache)
+        place = place_of(source)
+        if isinstance(place, Unavailable):
+            raise ValueError(f"{source!r} {place.detail}")
+        return Retriever((Searxng(source, Web(trusting(place.host))), docs), web, cache)
     searchers: dict[str, tuple[Searcher, ...]] = {
         "auto": (DuckDuckGo(web), docs),
         "duckduckgo": (DuckDuckGo(web),),

@@ -39,7 +39,7 @@ _SAFE = "/%:=&?~+!$,;'@()*[]"
 
 
 @dataclass(frozen=True)
-class _Place:
+class Place:
     """The parts of a URL that a request needs."""
 
     scheme: str
@@ -85,7 +85,7 @@ class Web:
         self, url: str, form: dict[str, str] | None, deadline: Deadline, *, obey: bool
     ) -> _Reply | Unavailable:
         for _ in range(MOST_REDIRECTS + 1):
-            place = _place(url)
+            place = place_of(url)
             if isinstance(place, Unavailable):
                 return place
             if obey and (refusal := self._refusal(place, url, deadline)):
@@ -102,7 +102,7 @@ class Web:
         return Unavailable("redirects", f"more than {MOST_REDIRECTS} redirects")
 
     def _request(
-        self, place: _Place, url: str, form: dict[str, str] | None, deadline: Deadline
+        self, place: Place, url: str, form: dict[str, str] | None, deadline: Deadline
     ) -> _Reply | Unavailable:
         if _proxied(place):
             return Unavailable("proxy", "a proxy is set, and through it no address can be checked; set no_proxy")
@@ -130,7 +130,7 @@ class Web:
         time.sleep(turn - now)
         return True
 
-    def _refusal(self, place: _Place, url: str, deadline: Deadline) -> Unavailable | None:
+    def _refusal(self, place: Place, url: str, deadline: Deadline) -> Unavailable | None:
         """Why we may not have `url`; as RFC 9309 says, no robots.txt allows all, an unreachable one nothing."""
         rules = self._robots.get(place.origin)
         if rules is None:
@@ -151,7 +151,8 @@ def _rules(reply: _Reply) -> RobotFileParser:
     return rules
 
 
-def _place(url: str) -> _Place | Unavailable:
+def place_of(url: str) -> Place | Unavailable:
+    """Where a URL leads to, or why nobody may be asked for it."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -163,16 +164,16 @@ def _place(url: str) -> _Place | Unavailable:
     if not _HOST.fullmatch(host) or "@" in parts.netloc:
         return Unavailable("bad-url", "names no host, or a user beside it")
     path = quote(parts.path or "/", safe=_SAFE) + (f"?{quote(parts.query, safe=_SAFE)}" if parts.query else "")
-    return _Place(parts.scheme, host, port or _PORTS[parts.scheme], path)
+    return Place(parts.scheme, host, port or _PORTS[parts.scheme], path)
 
 
-def _proxied(place: _Place) -> bool:
+def _proxied(place: Place) -> bool:
     proxies = urllib.request.getproxies()
     return bool({place.scheme, "all"} & proxies.keys()) and not urllib.request.proxy_bypass(place.host)
 
 
 def _exchange(
-    place: _Place, endpoint: Endpoint, url: str, form: dict[str, str] | None, deadline: Deadline
+    place: Place, endpoint: Endpoint, url: str, form: dict[str, str] | None, deadline: Deadline
 ) -> _Reply | Unavailable:
     """One request and its answer; without success its body is its Location. Raises OSError, HTTPException."""
     connection = HTTPConnection(place.host, place.port)
@@ -205,10 +206,8 @@ def _exchange(
         connection.close()
 
 
-def _connected(place: _Place, endpoint: Endpoint, deadline: Deadline) -> socket.socket:
-    if deadline.left == 0:
-        raise TimeoutError
-    plain = socket.create_connection((endpoint.address, endpoint.port), timeout=deadline.left)
+def _connected(place: Place, endpoint: Endpoint, deadline: Deadline) -> socket.socket:
+    plain = _dialled(endpoint, deadline)
     if place.scheme == "http":
         return plain
     try:
@@ -216,6 +215,22 @@ def _connected(place: _Place, endpoint: Endpoint, deadline: Deadline) -> socket.
     except BaseException:
         plain.close()
         raise
+
+
+def _dialled(endpoint: Endpoint, deadline: Deadline) -> socket.socket:
+    """A connection to the first address that takes one, each with its share of the time. Raises OSError."""
+    failure: OSError = TimeoutError()
+    for untried in range(len(endpoint.addresses), 0, -1):
+        if not (share := deadline.left / untried):
+            break
+        try:
+            connected = socket.create_connection((endpoint.addresses[-untried], endpoint.port), timeout=share)
+        except OSError as error:
+            failure = error
+        else:
+            connected.settimeout(deadline.left or share)
+            return connected
+    raise failure
 
 
 def _body(response: HTTPResponse, deadline: Deadline) -> bytes | Unavailable:

@@ -249,6 +249,18 @@ def test_searxng(internet: Any, tmp_path: Path) -> None:
     assert found == Unavailable("blocked", "HTTP 403")
 
 
+def test_only_the_instance_that_was_named_may_be_on_this_machine(internet: Any, tmp_path: Path) -> None:
+    where = f"127.0.0.1:{internet.port}/search?q=oval&format=json"
+    searcher: Any = open_retriever(f"http://127.0.0.1:{internet.port}", Cache(tmp_path)).searchers[0]
+    searcher.web.pace = 0
+    internet.serve(where, '{"results": []}', headers={"Content-Type": "application/json"})
+    found = searcher.search("oval", Deadline.after(5))
+    assert isinstance(found, Unavailable) and found.reason == "empty"
+    internet.serve(where, status=302, headers={"Location": "http://[::1]/"})
+    found = searcher.search("oval", Deadline.after(5))
+    assert isinstance(found, Unavailable) and found.reason == "not-public"
+
+
 def test_ddgs_maps_its_outcomes(monkeypatch: pytest.MonkeyPatch) -> None:
     from ddgs.exceptions import DDGSException, TimeoutException
 
@@ -291,3 +303,5 @@ def test_sources(tmp_path: Path, source: str, names: list[str]) -> None:
 def test_a_source_nobody_knows(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"'bing' is not one of auto, .* or the URL of a SearXNG instance"):
         open_retriever("bing", Cache(tmp_path))
+    with pytest.raises(ValueError, match="'http://' names no host"):
+        open_retriever("http://", Cache(tmp_path))

@@ -76,9 +76,15 @@ def test_no_network_or_no_such_name(internet: Any) -> None:
 
 
 def test_nobody_listens(internet: Any) -> None:
-    closed = Web(lambda host, port: Endpoint("127.0.0.1", 1), pace=0)
+    closed = Web(lambda host, port: Endpoint(("127.0.0.1",), 1), pace=0)
     found = closed.fetch(PAGE, Deadline.after(5))
     assert isinstance(found, Unavailable) and found.reason == "unreachable"
+
+
+def test_where_nobody_listens_at_one_address_the_next_is_tried(internet: Any) -> None:
+    internet.serve("docs.test/page", HTML)
+    found = Web(lambda host, port: Endpoint(("127.0.0.2", "127.0.0.1"), internet.port), pace=0)
+    assert isinstance(found.fetch(PAGE, Deadline.after(5)), Page), "as localhost may be ::1, too"
 
 
 def test_an_answer_that_breaks_off(internet: Any) -> None:
