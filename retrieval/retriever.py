@@ -31,6 +31,7 @@ QUERY_CHARACTERS = 300
 _BREAKS: frozenset[Outcome] = frozenset(
     ["blocked", "captcha", "timeout", "unknown-host", "unreachable", "proxy", "tls", "not-installed"]
 )
+_LATE = Unavailable("timeout", "time is up")
 
 
 class Fetcher(Protocol):
@@ -68,6 +69,7 @@ class Retriever:
         passages: tuple[Passage, ...] = ()
         steps: list[Step] = []
         for searcher in self.searchers:
+            found: tuple[Hit, ...] = ()
             try:
                 found, passages = self._ask(searcher, query, steps)
                 hits = found or hits
@@ -76,7 +78,8 @@ class Retriever:
             if passages:
                 source = searcher.name
                 break
-        outcome = FOUND if passages else steps[-1].outcome
+        # Hits of which nothing fits the query are as good as none.
+        outcome = FOUND if passages else "empty" if found else steps[-1].outcome
         seconds = round(time.monotonic() - began, 3)
         return Retrieval(query, source, outcome, hits, passages, tuple(steps), seconds)
 
@@ -118,8 +121,10 @@ class Retriever:
             return whole
         distinct = list({hit.url: hit for hit in hits}.values())
         asked = distinct[:MOST_PAGES]
-        late: tuple[str | Unavailable, str] = (Unavailable("timeout", "time is up"), "")
-        texts = side_by_side([partial(self._text, hit.url, deadline) for hit in asked], deadline, late)
+        texts = side_by_side([partial(self._text, hit.url, deadline) for hit in asked], deadline, (_LATE, ""))
+        for hit, (text, _) in zip(asked, texts, strict=True):
+            if text is _LATE:  # it may never be done, and a recording is to hold all outcomes
+                self.cache.page(["page", hit.url], lambda: _LATE)
         steps += [_step(hit.url, text, note) for hit, (text, note) in zip(asked, texts, strict=True)]
         read = {hit.url: text for hit, (text, _) in zip(asked, texts, strict=True) if isinstance(text, str)}
         pieces = (

@@ -76,6 +76,8 @@ def test_advertisements_are_no_hits(internet: Any, tmp_path: Path) -> None:
     found = retriever(internet, tmp_path).look_up("ovals")
     assert [hit.title for hit in found.hits] == ["Ovals"]
     assert (found.source, found.passages) == ("", ()), "there is neither page nor excerpt"
+    internet.serve("docs.test/oval", ARTICLE)
+    assert retriever(internet, tmp_path).look_up("画布").outcome == "empty", "none of it fits"
 
 
 CAPTCHA = (
@@ -205,6 +207,26 @@ def test_recorded_it_is_replayed_without_a_network(
         retriever(internet, tmp_path, "replay").look_up("something else")
 
 
+def test_a_page_that_never_came_is_replayed_as_that(internet: Any, tmp_path: Path) -> None:
+    internet.results(("Ovals", OVAL, "create_oval"))
+    webs = internet.web()
+    webs.fetch = lambda url, deadline: time.sleep(2)
+    for mode in ("record", "replay"):
+        one = Retriever((DuckDuckGo(internet.web(), ENGINE),), webs, Cache(tmp_path, mode), seconds=0.5)
+        assert [step.outcome for step in one.look_up("create_oval").steps] == ["found", "timeout"]
+
+
+@pytest.mark.parametrize("damage", ["", "{", "[]", "null", "\x00\x00"])
+def test_half_an_entry_is_none(internet: Any, tmp_path: Path, damage: str) -> None:
+    internet.results(("Ovals", OVAL, "create_oval"))
+    retriever(internet, tmp_path, "live").look_up("create_oval")
+    for path in (tmp_path / "cache").iterdir():
+        path.write_text(damage)
+    with pytest.raises(CacheMiss):
+        retriever(internet, tmp_path, "replay").look_up("create_oval")
+    assert retriever(internet, tmp_path, "live").look_up("create_oval").outcome == "found"
+
+
 @pytest.mark.parametrize(("mode", "requests"), [("live", 1), ("record", 2), ("off", 2)])
 def test_what_was_got_lately_is_not_asked_for_again(
     internet: Any, tmp_path: Path, mode: Mode, requests: int
@@ -224,9 +246,10 @@ def test_a_cache_that_cannot_be_written_ends_nothing(internet: Any, tmp_path: Pa
     assert [(step.asked, step.outcome) for step in found.steps] == [("duckduckgo", "disk"), ("docs", "found")]
 
 
-def test_failures_are_not_kept_but_when_recording(internet: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("before", ["live", "record"])
+def test_failures_are_not_kept_but_when_recording(internet: Any, tmp_path: Path, before: Mode) -> None:
     internet.results(("Ovals", OVAL, "create_oval"))
-    retriever(internet, tmp_path, "live").look_up("create_oval")
+    retriever(internet, tmp_path, before).look_up("create_oval")
     internet.serve("docs.test/oval", ARTICLE)
     assert "canvas.create_oval" in retriever(internet, tmp_path, "live").look_up("create_oval").passages[0].text
 
