@@ -49,7 +49,8 @@ class Place:
 
     @property
     def origin(self) -> str:
-        return f"{self.scheme}://{self.host}:{self.port}"
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.scheme}://{host}:{self.port}"
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,7 @@ class Web:
     pace: float = 1.0
     _turns: dict[str, float] = field(default_factory=dict)
     _robots: dict[str, RobotFileParser] = field(default_factory=dict)
+    _reading: dict[str, Lock] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
     def fetch(self, url: str, deadline: Deadline) -> Page | Unavailable:
@@ -132,17 +134,25 @@ class Web:
 
     def _refusal(self, place: Place, url: str, deadline: Deadline) -> Unavailable | None:
         """Why we may not have `url`; as RFC 9309 says, no robots.txt allows all, an unreachable one nothing."""
-        rules = self._robots.get(place.origin)
-        if rules is None:
-            reply = self._follow(f"{place.origin}/robots.txt", None, deadline, obey=False)
-            if isinstance(reply, Unavailable):
-                return reply
-            rules = self._robots[place.origin] = _rules(reply)
+        with self._lock:
+            reading = self._reading.setdefault(place.origin, Lock())
+        # Held while robots.txt is read, so that several pages of a site ask for it once.
+        if not reading.acquire(timeout=deadline.left):
+            return Unavailable("timeout", f"{place.host} does not say what it allows")
+        try:
+            rules = self._robots.get(place.origin)
+            if rules is None:
+                reply = self._follow(f"{place.origin}/robots.txt", None, deadline, obey=False)
+                if isinstance(reply, Unavailable):
+                    return reply
+                rules = self._robots[place.origin] = _rules(reply)
+        finally:
+            reading.release()
         return None if rules.can_fetch(NAME, url) else Unavailable("robots", f"{place.host} asks programs not to")
 
 
 def _rules(reply: _Reply) -> RobotFileParser:
-    lines = reply.body.decode("utf-8", "replace").splitlines() if reply.status == 200 else []
+    lines = reply.body.decode("utf-8-sig", "replace").splitlines() if reply.status == 200 else []
     rules = RobotFileParser()
     try:
         rules.parse(_KEEP_OUT if reply.status >= 500 else lines)

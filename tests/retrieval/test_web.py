@@ -8,6 +8,7 @@ import ssl
 import subprocess
 import time
 import zlib
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 
 from retrieval import web
 from retrieval.addresses import Endpoint
-from retrieval.deadline import Deadline
+from retrieval.deadline import Deadline, side_by_side
 from retrieval.records import Page, Unavailable
 from retrieval.web import Web
 
@@ -100,6 +101,12 @@ def test_a_proxy_is_said_to_be_in_the_way(internet: Any, monkeypatch: pytest.Mon
     assert internet.asked == []
     monkeypatch.setenv("no_proxy", "docs.test")
     assert got(internet).text == HTML
+
+
+def test_an_address_may_stand_for_a_name(internet: Any) -> None:
+    internet.serve("[2606:4700::1111]/page", HTML)
+    web = Web(lambda host, port: Endpoint(("127.0.0.1",), internet.port), pace=0)
+    assert isinstance(web.fetch("http://[2606:4700::1111]/page", Deadline.after(5)), Page)
 
 
 def test_silence_ends_in_time(internet: Any) -> None:
@@ -211,8 +218,25 @@ def test_robots_are_obeyed_and_asked_for_once(internet: Any) -> None:
     assert internet.asked == ["GET docs.test/robots.txt", "GET docs.test/page"]
 
 
-@pytest.mark.parametrize(("rules", "status"), [("User-agent: *\nCrawl-delay: ²\n", 200), ("", 503)])
-def test_rules_that_cannot_be_read_keep_us_out(internet: Any, rules: str, status: int) -> None:
+def test_pages_side_by_side_ask_for_the_rules_once(internet: Any) -> None:
+    def answer(handler: Any) -> None:
+        time.sleep(0.2)
+        handler.wfile.write(b"HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\n\r\n")
+
+    internet.serve("docs.test/robots.txt", answer)
+    internet.serve("docs.test/page", HTML)
+    one, deadline = internet.web(), Deadline.after(5)
+    pages = side_by_side([partial(one.fetch, PAGE, deadline)] * 4, deadline, None)
+    assert all(isinstance(page, Page) for page in pages)
+    assert internet.asked == ["GET docs.test/robots.txt", *["GET docs.test/page"] * 4]
+
+
+@pytest.mark.parametrize(
+    ("rules", "status"),
+    [("User-agent: *\nCrawl-delay: ²\n", 200), ("\ufeffUser-agent: *\nDisallow: /\n", 200), ("", 503)],
+    ids=["no number", "byte order mark", "an error"],
+)
+def test_rules_that_are_hard_to_read_keep_us_out(internet: Any, rules: str, status: int) -> None:
     internet.serve("docs.test/robots.txt", rules, status=status, headers={"Content-Type": "text/plain"})
     internet.serve("docs.test/page", HTML)
     assert refused(internet)[0] == "robots"
