@@ -24,7 +24,7 @@ _NEVER_PUBLIC = tuple(map(ipaddress.IPv4Network, ("192.0.0.0/24", "192.88.99.0/2
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where a connection goes, whatever the name server says by then: the first address at which somebody answers."""
+    """Where a connection goes, whatever the name server says by then: the first address that takes it."""
 
     addresses: tuple[str, ...]
     port: int

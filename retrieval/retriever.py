@@ -15,8 +15,9 @@ from retrieval.cache import Cache
 from retrieval.deadline import Deadline, side_by_side
 from retrieval.documentation import Documentation
 from retrieval.extraction import passages_of, text_of
+from retrieval.fencing import harmless
 from retrieval.ranking import fitted, ranked
-from retrieval.records import FOUND, Hit, Outcome, Page, Passage, Retrieval, Step, Unavailable
+from retrieval.records import FOUND, Hit, Outcome, Page, Passage, Retrieval, Step, Unavailable, storable
 from retrieval.searching import Ddgs, DuckDuckGo, Searcher, Searxng
 from retrieval.web import Web, place_of
 
@@ -63,7 +64,7 @@ class Retriever:
     def look_up(self, query: str) -> Retrieval:
         """The passages and how they were come by. Raises CacheMiss in replay."""
         began = time.monotonic()
-        query = " ".join(query.split())[:QUERY_CHARACTERS]
+        query = " ".join(storable(query).split())[:QUERY_CHARACTERS]
         source = ""
         hits: tuple[Hit, ...] = ()
         passages: tuple[Passage, ...] = ()
@@ -164,6 +165,7 @@ def open_retriever(source: str, cache: Cache, folders: Sequence[Path] = ()) -> R
 
 
 def _step(asked: str, found: object, note: str = "") -> Step:
+    """What came of asking; its words are the web's in part, and people see them on a terminal."""
     if isinstance(found, Unavailable):
-        return Step(asked, found.reason, found.detail)
-    return Step(asked, FOUND, note)
+        return Step(harmless(asked), found.reason, harmless(found.detail))
+    return Step(harmless(asked), FOUND, harmless(note))

@@ -78,4 +78,5 @@ def test_only_what_shares_a_word_is_ranked() -> None:
         "create_oval draws an oval",
         "an oval",
     ]
-    assert ranked("nothing of that", passages) == ranked("x", []) == ranked("x", [Passage("--- !", "u", "…")]) == []
+    assert ranked("nothing of that", passages) == ranked("x", []) == []
+    assert ranked("x", [Passage("--- !", "u", "…")]) == []

@@ -179,10 +179,24 @@ def test_a_query_in_chinese(internet: Any, tmp_path: Path) -> None:
     assert found.outcome == "found" and "椭圆" in found.passages[0].text
 
 
+def test_a_query_that_is_no_text_is_asked_as_well_as_it_can_be(internet: Any, tmp_path: Path) -> None:
+    internet.results(("Ovals", OVAL, "create_oval"))
+    assert retriever(internet, tmp_path).look_up("create_oval \udcff").outcome == "found"
+    assert internet.queries == ["create_oval ?"]
+
+
 @pytest.mark.parametrize("query", ["", "   \n "])
 def test_nothing_to_search_for_asks_nobody(internet: Any, tmp_path: Path, query: str) -> None:
     assert retriever(internet, tmp_path).look_up(query).outcome == "empty"
     assert internet.asked == []
+
+
+def test_a_journey_holds_nothing_that_would_work_on_a_terminal(internet: Any, tmp_path: Path) -> None:
+    internet.results(("Ovals", f"{OVAL}\x1b[2J", "create_oval"))
+    internet.serve("docs.test/oval%1B[2J", "%PDF", headers={"Content-Type": "application/\x1b[2J"})
+    found = retriever(internet, tmp_path).look_up("create_oval")
+    assert [step.outcome for step in found.steps] == ["found", "type"]
+    assert all(f"{step.asked}{step.detail}".isprintable() for step in found.steps)
 
 
 def test_pages_without_text_leave_their_excerpts(internet: Any, tmp_path: Path) -> None:
