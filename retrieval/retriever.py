@@ -122,7 +122,8 @@ class Retriever:
             return whole
         distinct = list({hit.url: hit for hit in hits}.values())
         asked = distinct[:MOST_PAGES]
-        texts = side_by_side([partial(self._text, hit.url, deadline) for hit in asked], deadline, (_LATE, ""))
+        late: tuple[str | Unavailable, str] = (_LATE, "")
+        texts = side_by_side([partial(self._text, hit.url, deadline) for hit in asked], deadline, late)
         for hit, (text, _) in zip(asked, texts, strict=True):
             if text is _LATE:  # it may never be done, and a recording is to hold all outcomes
                 self.cache.page(["page", hit.url], lambda: _LATE)
