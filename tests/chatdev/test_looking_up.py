@@ -202,9 +202,6 @@ def test_a_query_holds_the_error_without_what_is_the_users(tmp_path: Path) -> No
     assert "AttributeError" not in query_for("Coding", ["canvas.create_circle"], environment)
 
 
-SCRIPT = {"Coding": [doubtful(FIRST)], "Manual": "# Manual", "ELSE": [Reply(SECOND, u=0.1)]}
-
-
 @pytest.fixture
 def run(tmp_path: Path, tools: Tools, monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
     """The command, with a company that looks things up on a shelf of the test's."""
@@ -265,6 +262,32 @@ def test_retrieval_off_asks_nobody_and_only_reprompts(
     assert shelf.asked == [] and not any(isinstance(event, Retrieved) for event in events)
     assert [event.remedy for event in events if isinstance(event, Remedied)] == ["reprompt"]
     assert not any(isinstance(event, Noted) and "retriev" in event.note for event in events)
+
+
+def test_a_run_that_was_recorded_is_replayed_without_the_web(
+    run: Callable[..., int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shelf = Shelf(name="duckduckgo", online=True)
+    monkeypatch.setattr(
+        chatdev.preparation, "open_retriever", lambda source, cache, docs: Retriever((shelf,), NoPages(), cache)
+    )
+    for mode, asked in (("off", 1), ("record", 2), ("replay", 2)):
+        run("--retrieval-cache", mode)
+        assert "looked up in duckduckgo" in capsys.readouterr().err
+        assert len(shelf.asked) == asked
+        assert (tmp_path / "cache").exists() == (mode != "off")
+    folder = max((tmp_path / "warehouse").iterdir(), key=lambda folder: folder.stat().st_mtime_ns)
+    lines = (folder / "journal.jsonl").read_bytes().splitlines(keepends=True)
+    (place,) = [number for number, line in enumerate(lines) if b'"type":"Retrieved"' in line]
+    (folder / "journal.jsonl").write_bytes(b"".join(lines[:place]))
+    main(["--resume", str(folder)])
+    assert [event.source for event in read(folder / "journal.jsonl") if isinstance(event, Retrieved)] == [
+        "duckduckgo"
+    ]
+    assert len(shelf.asked) == 2, "a resumed run goes on as it began"
+    assert run("--retrieval-cache", "replay", "--task", "paint") == 2
+    assert "record it first" in capsys.readouterr().err
+    assert len(shelf.asked) == 2
 
 
 @pytest.mark.parametrize(
