@@ -29,6 +29,7 @@ MOST_BYTES = 2_000_000
 MOST_REDIRECTS = 5
 PAGE_SECONDS = 10.0
 _CHUNK = 65_536
+_HEAD_BYTES = 2048
 _BLOCKED = (202, 403, 429)
 _REDIRECTED = (301, 302, 303, 307, 308)
 _PORTS = {"http": 80, "https": 443}
@@ -270,7 +271,7 @@ def _body(response: HTTPResponse, deadline: Deadline) -> bytes | Unavailable:
 
 
 def _page(reply: _Reply | Unavailable) -> Page | Unavailable:
-    from bs4.dammit import UnicodeDammit
+    from bs4.dammit import EncodingDetector, UnicodeDammit
 
     if isinstance(reply, Unavailable):
         return reply
@@ -281,7 +282,9 @@ def _page(reply: _Reply | Unavailable) -> Page | Unavailable:
     media_type, _, rest = reply.content_type.partition(";")
     found = re.search(r"charset=[\"']?([\w-]+)", rest)
     said = found[1] if found else ""
-    decoded = UnicodeDammit(reply.body, known_definite_encodings=[said] if said else [], is_html=True)
+    # By the standard it is near the top; UnicodeDammit would look at far more, in quadratic time.
+    declared = EncodingDetector.find_declared_encoding(reply.body[:_HEAD_BYTES], is_html=True) or ""
+    decoded = UnicodeDammit(reply.body, known_definite_encodings=list(filter(None, (said, declared))))
     text = storable(decoded.unicode_markup or "")
     if "\0" in text:
         return Unavailable("type", f"says {media_type}, and is not text")

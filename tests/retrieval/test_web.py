@@ -178,6 +178,19 @@ def test_a_wrong_charset_is_put_right_and_noted(internet: Any) -> None:
     assert page.note.startswith("says utf-8, read as ")
 
 
+def test_a_charset_may_stand_in_the_page(internet: Any) -> None:
+    page = f'<html><head><meta charset="koi8-r"></head>{HTML.replace("Grüße", "привет")}'
+    internet.serve("docs.test/page", page.encode("koi8-r"), headers={"Content-Type": "text/html"})
+    assert "привет" in got(internet).text
+
+
+def test_looking_for_a_charset_holds_nobody_up(internet: Any) -> None:
+    internet.serve("docs.test/page", "<meta" * 390_000, headers={"Content-Type": "text/html"})
+    began = time.process_time()
+    got(internet)
+    assert time.process_time() - began < 2
+
+
 def test_a_charset_nobody_knows_is_put_right(internet: Any) -> None:
     internet.serve("docs.test/page", HTML, headers={"Content-Type": "text/html; charset=klingon"})
     assert "Grüße" in got(internet).text
