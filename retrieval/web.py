@@ -167,15 +167,15 @@ def place_of(url: str) -> Place | Unavailable:
     try:
         parts = urlsplit(url)
         port = parts.port
-        host = (parts.hostname or "").rstrip(".").encode("idna").decode("ascii") if parts.hostname else ""
+        host = (parts.hostname or "").rstrip(".").encode("idna").decode("ascii")
+        path, query = quote(parts.path or "/", safe=_SAFE), quote(parts.query, safe=_SAFE)
     except ValueError as error:  # UnicodeError is one
         return Unavailable("bad-url", f"cannot be understood: {error}")
     if parts.scheme not in _PORTS:
         return Unavailable("bad-url", f"{parts.scheme or 'no scheme'}: only http and https are asked")
     if not _HOST.fullmatch(host) or "@" in parts.netloc:
         return Unavailable("bad-url", "names no host, or a user beside it")
-    path = quote(parts.path or "/", safe=_SAFE) + (f"?{quote(parts.query, safe=_SAFE)}" if parts.query else "")
-    return Place(parts.scheme, host, port or _PORTS[parts.scheme], path)
+    return Place(parts.scheme, host, port or _PORTS[parts.scheme], f"{path}?{query}" if query else path)
 
 
 def _proxied(place: Place) -> bool:

@@ -277,7 +277,12 @@ def test_searxng(internet: Any, tmp_path: Path) -> None:
     internet.serve(where, json.dumps({"results": rows}), headers={"Content-Type": "application/json"})
     hits = Searxng("http://docs.test", internet.web()).search("create_oval", Deadline.after(5))
     assert hits == (Hit("Ovals", OVAL, "create_oval"), Hit("T?", OVAL, ""))
-    for body, reason in (("{}", "damaged"), ("<html>", "damaged"), ('{"results": []}', "empty")):
+    for body, reason in (
+        ("{}", "damaged"),
+        ("[" * 100_000, "damaged"),
+        ("<html>", "damaged"),
+        ('{"results": []}', "empty"),
+    ):
         internet.serve(where, body, headers={"Content-Type": "application/json"})
         found = Searxng("http://docs.test/", internet.web()).search("create_oval", Deadline.after(5))
         assert isinstance(found, Unavailable) and found.reason == reason

@@ -76,6 +76,13 @@ def test_no_network_or_no_such_name(internet: Any) -> None:
     assert refused(internet, "http://nowhere.test/")[0] == "unknown-host"
 
 
+@pytest.mark.parametrize(
+    "url", ["http://docs.test/\udcff", "http://docs.test/?q=\ud800", "http://docs\udcff.test/"]
+)
+def test_half_a_character_is_no_address(internet: Any, url: str) -> None:
+    assert refused(internet, url)[0] == "bad-url"
+
+
 def test_nobody_listens(internet: Any) -> None:
     closed = Web(lambda host, port: Endpoint(("127.0.0.1",), 1), pace=0)
     found = closed.fetch(PAGE, Deadline.after(5))
