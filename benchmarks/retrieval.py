@@ -34,7 +34,8 @@ QUERIES = (
 
 def largest(count: int) -> tuple[str, ...]:
     """The names of the installed packages with the most Python files."""
-    files = {item.name: sum(file.suffix == ".py" for file in item.files or ()) for item in distributions()}
+    named = [item for item in distributions() if item.name]
+    files = {item.name: sum(file.suffix == ".py" for file in item.files or ()) for item in named}
     return tuple(sorted(files.keys() - {"pip", "setuptools"}, key=lambda name: -files[name])[:count])
 
 

@@ -9,8 +9,9 @@ import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
 from pathlib import Path
+from typing import get_args
 
-from chatdev.settings import DEFAULT_MODEL, DEFAULT_TASK, UNCERTAINTY_MODES, Settings
+from chatdev.settings import DEFAULT_MODEL, DEFAULT_TASK, UNCERTAINTY_MODES, RetrievalCache, Settings
 
 PROJECT = Path(__file__).resolve().parent.parent
 
@@ -90,6 +91,14 @@ def parser() -> argparse.ArgumentParser:
         "duckduckgo, ddgs, docs, the URL of a SearXNG instance, or off (default: %(default)s)",
     )
     own.add_argument(
+        "--retrieval-cache",
+        choices=get_args(RetrievalCache),
+        default=default.retrieval_cache,
+        help="live: what the web said within a day is not asked again; record: all is asked anew and kept; "
+        "replay: nothing is asked, and what was not recorded ends the run; off: nothing is kept "
+        "(default: %(default)s)",
+    )
+    own.add_argument(
         "--docs",
         type=Path,
         action="append",
@@ -163,6 +172,7 @@ def settings_of(options: argparse.Namespace) -> Settings:
         uq=options.uq,
         store=_store(options.store, options.warehouse),
         retrieval=options.retrieval,
+        retrieval_cache=options.retrieval_cache,
         docs=[str(folder.absolute()) for folder in options.docs],
         seed=options.seed,
         budget=options.budget,

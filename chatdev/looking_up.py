@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence, Set
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
 from chatdev.environment import Environment
 from journal import Journal
@@ -38,10 +38,15 @@ class Library:
     journal: Journal
     left: int = MOST_LOOK_UPS
     shown: set[str] = field(default_factory=set)
+    task: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        # As the user wrote it: later words for it may be those of a page.
+        self.task = self.environment.task
 
     def look_up(self, subtask: str, names: Sequence[str]) -> str | Unavailable:
         """What is known about the names that an answer of `subtask` was unsure of, fenced as data."""
-        query = query_for(subtask, names, self.environment, self.shown)
+        query = query_for(subtask, names, replace(self.environment, task=self.task), self.shown)
         return self.consult(query, subtask) if query else Unavailable("shown", "all of it was in what was found")
 
     def consult(self, query: str, subtask: str = "") -> str | Unavailable:

@@ -59,7 +59,7 @@ def retriever_of(settings: Settings) -> Retriever | None:
     if settings.retrieval == RETRIEVAL_OFF:
         return None
     try:
-        cache = Cache(cache_directory() / "retrieval")
+        cache = Cache(cache_directory() / "retrieval", settings.retrieval_cache)
         return open_retriever(settings.retrieval, cache, [Path(folder) for folder in settings.docs])
     except ValueError as error:
         raise BadArguments(f"--retrieval {error}, or off.") from error

@@ -50,7 +50,7 @@ from journal.events import (
     digest,
 )
 from journal.journal import FILE_NAME
-from retrieval import Retriever
+from retrieval import CacheMiss, Retriever
 from uq.gate import GateStopped
 from uq.scores import Unavailable
 
@@ -180,7 +180,7 @@ def _run(
         return code
     except KeyboardInterrupt:
         return _stopped(journal, progress, folder, "interrupted", INTERRUPTED)
-    except UserPhaseError as error:
+    except (UserPhaseError, CacheMiss) as error:
         return _stopped(journal, progress, folder, str(error), BAD_ARGUMENTS)
     except (ModelUnusable, GateStopped) as error:
         return _stopped(journal, progress, folder, str(error), MODEL_UNUSABLE)

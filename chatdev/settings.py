@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 DEFAULT_MODEL = "qwen2.5-coder-1.5b"
 DEFAULT_TASK = "Develop a basic Gomoku game."
 UNCERTAINTY_MODES = ("on", "observe", "functional", "cascade", "hassum", "off")
 RETRIEVAL_OFF = "off"
+RetrievalCache = Literal["live", "record", "replay", "off"]
 
 
 @dataclass(frozen=True)
@@ -16,7 +18,8 @@ class Settings:
     of code are also compared by what they do), `hassum` (prose is sampled and deliberated on, code goes through
     the gate) or `off`. `store` is the file of learnt thresholds, empty where there is none. Past `budget` tokens
     no more drafts are drawn. `quantize` holds the weights of an `hf:` model in 4 bits. `retrieval` is
-    `off` or a source of `retrieval.open_retriever`, `docs` are folders of documentation. `image_url` is an
+    `off` or a source of `retrieval.open_retriever`, `docs` are folders of documentation and
+    `retrieval_cache` is a mode of `retrieval.Cache`. `image_url` is an
     image server, empty where there is none."""
 
     task: str = DEFAULT_TASK
@@ -31,6 +34,7 @@ class Settings:
     uq: str = "on"
     store: str = ""
     retrieval: str = "auto"
+    retrieval_cache: RetrievalCache = "live"
     docs: list[str] = field(default_factory=list)
     seed: int = 1
     budget: int = 12_000

@@ -8,9 +8,11 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
+from io import TextIOWrapper
 from pathlib import Path
 
 from retrieval.cache import MODES, Cache, CacheMiss
+from retrieval.fencing import harmless
 from retrieval.retriever import SOURCES, open_retriever
 
 FOUND, NOTHING, BAD_ARGUMENTS = 0, 1, 2
@@ -38,6 +40,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if missing := [folder for folder in options.docs if not folder.is_dir()]:
         parser.error(f"--docs {missing[0]}: there is no such folder")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")  # pages hold characters that not every terminal has
     try:
         retriever = open_retriever(options.source, Cache(options.cache, options.cache_mode), options.docs)
         found = retriever.look_up(options.query)
@@ -49,14 +54,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for step in found.steps:
         print(f"{step.asked}: {step.outcome}{f' ({step.detail})' if step.detail else ''}", file=sys.stderr)
     for passage in found.passages:
-        print(f"\n== {passage.title}\n   {passage.url}\n\n{passage.text}")
+        print(harmless(f"\n== {passage.title}\n   {passage.url}\n\n{passage.text}"))
     return FOUND if found.passages else NOTHING
 
 
 def default_cache() -> Path:
     """Where indexes and pages are kept where nobody says otherwise."""
-    home = os.environ.get("UA_CHATDEV_CACHE") or Path.home() / ".cache" / "ua-chatdev"
-    return Path(home) / "retrieval"
+    if chosen := os.environ.get("UA_CHATDEV_CACHE"):
+        return Path(chosen).expanduser() / "retrieval"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ua-chatdev" / "retrieval"
 
 
 if __name__ == "__main__":

@@ -18,14 +18,15 @@ WEB_PORTS = (80, 443)
 _GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
 # These carry an IPv4 address that a router may unpack.
 _TUNNELS = tuple(map(ipaddress.IPv6Network, ("2001::/32", "2002::/16")))
-_NEVER_PUBLIC = tuple(map(ipaddress.IPv4Network, ("192.88.99.0/24", "168.63.129.16/32")))
+# Services of networks and clouds to their own machines, which some versions of Python take for public.
+_NEVER_PUBLIC = tuple(map(ipaddress.IPv4Network, ("192.0.0.0/24", "192.88.99.0/24", "168.63.129.16/32")))
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where a connection goes, whatever the name server says by then."""
+    """Where a connection goes, whatever the name server says by then: the first address that takes it."""
 
-    address: str
+    addresses: tuple[str, ...]
     port: int
 
 
@@ -49,7 +50,7 @@ def is_public(address: str) -> bool:
 def public_endpoint(
     host: str, port: int, look_up: Callable[..., list[tuple[Any, ...]]] = socket.getaddrinfo
 ) -> Endpoint | Unavailable:
-    """The first address of `host`, where all that it has are public and `port` is one of the web."""
+    """The addresses of `host`, where all are public and `port` is one of the web."""
     if port not in WEB_PORTS:
         return Unavailable("bad-url", f"port {port} is not one of the web")
     addresses = _addresses(host, port, look_up)
@@ -57,19 +58,26 @@ def public_endpoint(
         return addresses
     if private := [address for address in addresses if not is_public(address)]:
         return Unavailable("not-public", f"{host} is {private[0]}, which is not a public address")
-    return Endpoint(addresses[0], port)
+    return Endpoint(addresses, port)
 
 
-def any_endpoint(host: str, port: int) -> Endpoint | Unavailable:
-    """The first address of a host that the user named, which may well be this machine."""
-    addresses = _addresses(host, port, socket.getaddrinfo)
-    return addresses if isinstance(addresses, Unavailable) else Endpoint(addresses[0], port)
+def trusting(named: str) -> Resolver:
+    """A resolver for a host that the user named, which may well be this machine, and for public ones."""
+
+    def resolve(host: str, port: int) -> Endpoint | Unavailable:
+        if host != named:
+            return public_endpoint(host, port)
+        addresses = _addresses(host, port, socket.getaddrinfo)
+        return addresses if isinstance(addresses, Unavailable) else Endpoint(addresses, port)
+
+    return resolve
 
 
-def _addresses(host: str, port: int, look_up: Callable[..., list[tuple[Any, ...]]]) -> list[str] | Unavailable:
+def _addresses(
+    host: str, port: int, look_up: Callable[..., list[tuple[Any, ...]]]
+) -> tuple[str, ...] | Unavailable:
     try:
         found = look_up(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         return Unavailable("unknown-host", f"{host} has no address ({error})")
-    addresses = [str(entry[4][0]) for entry in found]
-    return addresses or Unavailable("unknown-host", f"{host} has no address")
+    return tuple(str(entry[4][0]) for entry in found) or Unavailable("unknown-host", f"{host} has no address")

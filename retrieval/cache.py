@@ -60,12 +60,13 @@ class Cache:
     ) -> T | Unavailable:
         name = hashlib.sha256(json.dumps(question).encode()).hexdigest()
         path = self.folder / f"{name}.json"
-        if self.mode == "replay" or (self.mode == "live" and _fresh(path)):
-            try:
-                entry = json.loads(path.read_text(encoding="utf-8"))
-            except FileNotFoundError:
-                raise CacheMiss(f"{self.folder} holds no answer to {question}; record it first") from None
-            return Unavailable(**entry["unavailable"]) if "unavailable" in entry else read(entry["found"])
+        entry = self._entry(path)
+        if "found" in entry:
+            return read(entry["found"])
+        if self.mode == "replay":
+            if "unavailable" in entry:
+                return Unavailable(**entry["unavailable"])
+            raise CacheMiss(f"{self.folder} holds no answer to {question}; record it first")
         answer = ask()
         if self.mode == "record" or (self.mode == "live" and not isinstance(answer, Unavailable)):
             kept = {"unavailable": asdict(answer)} if isinstance(answer, Unavailable) else {"found": write(answer)}
@@ -75,9 +76,10 @@ class Cache:
             partial.replace(path)
         return answer
 
-
-def _fresh(path: Path) -> bool:
-    try:
-        return time.time() - path.stat().st_mtime < FRESH_SECONDS
-    except FileNotFoundError:
-        return False
+    def _entry(self, path: Path) -> dict[str, Any]:
+        """What `path` holds and this mode may use: nothing, too, where a crash has left half a file."""
+        try:
+            fresh = self.mode == "live" and time.time() - path.stat().st_mtime < FRESH_SECONDS
+            return dict(json.loads(path.read_text("utf-8"))) if fresh or self.mode == "replay" else {}
+        except (FileNotFoundError, ValueError, TypeError):
+            return {}

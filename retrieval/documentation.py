@@ -107,8 +107,9 @@ class Documentation:
 
     @cached_property
     def _distributions(self) -> list[Distribution]:
-        found = {item.name: item for item in distributions() if self.only is None or item.name in self.only}
-        return [found[name] for name in sorted(found)]
+        # What an interrupted pip leaves behind has no name.
+        found = {item.name: item for item in distributions() if item.name}
+        return [found[name] for name in sorted(found) if self.only is None or name in self.only]
 
     @cached_property
     def _files(self) -> list[tuple[Path, Path]]:
@@ -149,8 +150,11 @@ def _digest(value: object) -> str:
 
 def _of_document(folder: Path, path: Path) -> Iterator[tuple[str, str, str]]:
     relative = path.relative_to(folder).as_posix()
-    media_type = _TYPES[path.suffix.lower()]
-    text = text_of(Page(relative, media_type, path.read_text(encoding="utf-8", errors="replace")))
+    try:
+        source = path.read_text(encoding="utf-8", errors="replace")
+    except OSError:  # one file that may not be read is no reason to have none
+        return
+    text = text_of(Page(relative, _TYPES[path.suffix.lower()], source))
     if not isinstance(text, Unavailable):
         heading = next((line.strip("# ") for line in text.splitlines() if line.startswith("#")), "")
         for passage in passages_of(text):

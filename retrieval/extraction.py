@@ -17,7 +17,8 @@ for _library in ("trafilatura", "htmldate", "bs4"):
 PASSAGE_CHARACTERS = 1200
 _MOST_CODE_BLOCKS = 100  # nested by the thousand they would take minutes
 _ESCAPED = re.compile(r"\\([\\`*_{}\[\]()#+.!|<>~-])")
-_CODE = re.compile(r"(^```.*?^```[ \t]*$)", re.DOTALL | re.MULTILINE)
+# Whatever starts like a fence ends a block, too: looking further would take quadratic time.
+_CODE = re.compile(r"(^```.*?^```[^\n]*$)", re.DOTALL | re.MULTILINE)
 _SURROUNDINGS = (
     "script, style, noscript, template, nav, header, footer, aside, form, svg, [hidden], [aria-hidden=true]"
 )

@@ -73,10 +73,11 @@ def best(index: bm25s.BM25, query: str, count: int) -> list[tuple[int, float]]:
 
 def ranked(query: str, passages: Sequence[Passage]) -> list[Passage]:
     """The passages that share a word with `query`, the best first."""
-    if not passages:
+    documents = [document(passage.title, passage.text) for passage in passages]
+    if not any(documents):
         return []
-    index = indexed(document(passage.title, passage.text) for passage in passages)
-    return [replace(passages[place], score=score) for place, score in best(index, query, len(passages))]
+    found = best(indexed(documents), query, len(passages))
+    return [replace(passages[place], score=score) for place, score in found]
 
 
 def fitted(passages: Iterable[Passage], budget: int) -> tuple[Passage, ...]:

@@ -10,15 +10,16 @@ from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
-from retrieval.addresses import any_endpoint
+from retrieval.addresses import trusting
 from retrieval.cache import Cache
 from retrieval.deadline import Deadline, side_by_side
 from retrieval.documentation import Documentation
 from retrieval.extraction import passages_of, text_of
+from retrieval.fencing import harmless
 from retrieval.ranking import fitted, ranked
-from retrieval.records import FOUND, Hit, Outcome, Page, Passage, Retrieval, Step, Unavailable
+from retrieval.records import FOUND, Hit, Outcome, Page, Passage, Retrieval, Step, Unavailable, storable
 from retrieval.searching import Ddgs, DuckDuckGo, Searcher, Searxng
-from retrieval.web import Web
+from retrieval.web import Web, place_of
 
 SOURCES = ("auto", "duckduckgo", "ddgs", "docs")
 WEB_SECONDS = 15.0
@@ -31,6 +32,7 @@ QUERY_CHARACTERS = 300
 _BREAKS: frozenset[Outcome] = frozenset(
     ["blocked", "captcha", "timeout", "unknown-host", "unreachable", "proxy", "tls", "not-installed"]
 )
+_LATE = Unavailable("timeout", "time is up")
 
 
 class Fetcher(Protocol):
@@ -62,12 +64,13 @@ class Retriever:
     def look_up(self, query: str) -> Retrieval:
         """The passages and how they were come by. Raises CacheMiss in replay."""
         began = time.monotonic()
-        query = " ".join(query.split())[:QUERY_CHARACTERS]
+        query = " ".join(storable(query).split())[:QUERY_CHARACTERS]
         source = ""
         hits: tuple[Hit, ...] = ()
         passages: tuple[Passage, ...] = ()
         steps: list[Step] = []
         for searcher in self.searchers:
+            found: tuple[Hit, ...] = ()
             try:
                 found, passages = self._ask(searcher, query, steps)
                 hits = found or hits
@@ -76,7 +79,8 @@ class Retriever:
             if passages:
                 source = searcher.name
                 break
-        outcome = FOUND if passages else steps[-1].outcome
+        # Hits of which nothing fits the query are as good as none.
+        outcome = FOUND if passages else "empty" if found else steps[-1].outcome
         seconds = round(time.monotonic() - began, 3)
         return Retrieval(query, source, outcome, hits, passages, tuple(steps), seconds)
 
@@ -118,8 +122,11 @@ class Retriever:
             return whole
         distinct = list({hit.url: hit for hit in hits}.values())
         asked = distinct[:MOST_PAGES]
-        late: tuple[str | Unavailable, str] = (Unavailable("timeout", "time is up"), "")
+        late: tuple[str | Unavailable, str] = (_LATE, "")
         texts = side_by_side([partial(self._text, hit.url, deadline) for hit in asked], deadline, late)
+        for hit, (text, _) in zip(asked, texts, strict=True):
+            if text is _LATE:  # it may never be done, and a recording is to hold all outcomes
+                self.cache.page(["page", hit.url], lambda: _LATE)
         steps += [_step(hit.url, text, note) for hit, (text, note) in zip(asked, texts, strict=True)]
         read = {hit.url: text for hit, (text, _) in zip(asked, texts, strict=True) if isinstance(text, str)}
         pieces = (
@@ -138,12 +145,15 @@ def open_retriever(source: str, cache: Cache, folders: Sequence[Path] = ()) -> R
     """A retriever over one of SOURCES, or over the SearXNG instance whose URL `source` is.
 
     `auto` and a URL ask the web and, where that finds nothing, the documentation on this machine.
-    Raises ValueError for another word.
+    Raises ValueError for another word and for a URL that names no host.
     """
     web = Web()
     docs = Documentation(cache.folder, tuple(folder.absolute() for folder in folders))
     if source.startswith(("http://", "https://")):
-        return Retriever((Searxng(source, Web(any_endpoint)), docs), web, cache)
+        place = place_of(source)
+        if isinstance(place, Unavailable):
+            raise ValueError(f"{source!r} {place.detail}")
+        return Retriever((Searxng(source, Web(trusting(place.host))), docs), web, cache)
     searchers: dict[str, tuple[Searcher, ...]] = {
         "auto": (DuckDuckGo(web), docs),
         "duckduckgo": (DuckDuckGo(web),),
@@ -156,6 +166,7 @@ def open_retriever(source: str, cache: Cache, folders: Sequence[Path] = ()) -> R
 
 
 def _step(asked: str, found: object, note: str = "") -> Step:
+    """What came of asking; its words are the web's in part, and people see them on a terminal."""
     if isinstance(found, Unavailable):
-        return Step(asked, found.reason, found.detail)
-    return Step(asked, FOUND, note)
+        return Step(harmless(asked), found.reason, harmless(found.detail))
+    return Step(harmless(asked), FOUND, harmless(note))

@@ -88,7 +88,7 @@ class Searxng:
             rows = json.loads(page.text)["results"]
             parts = ((row["title"], row["url"], row.get("content") or "") for row in rows)
             hits = tuple(Hit(_line(title), _line(url), _line(text)) for title, url, text in parts)
-        except (ValueError, TypeError, KeyError, AttributeError):
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             return Unavailable("damaged", "the answer is not SearXNG's JSON")
         return hits[:MOST_HITS] or Unavailable("empty", "SearXNG knows nothing of it")
 

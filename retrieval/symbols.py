@@ -73,17 +73,18 @@ def _of_file(path: Path, relative: PurePath) -> Iterator[Symbol]:
     """The symbols of one source file; none of one that cannot be read or is no Python of this version."""
     if relative.parts[0].startswith("_") or not _for_use(*relative.parts):
         return
+    module = ".".join(part for part in relative.with_suffix("").parts if not part.startswith("_"))
     try:
         if path.stat().st_size > MOST_BYTES:
             return
         source = path.read_bytes()
         tree = ast.parse(source)
+        symbols = list(_of_body(module, tree.body, source.decode("utf-8", "replace").split("\n")))
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return
-    module = ".".join(part for part in relative.with_suffix("").parts if not part.startswith("_"))
     if text := ast.get_docstring(tree):
         yield Symbol(module, _cut(text))
-    yield from _of_body(module, tree.body, source.decode("utf-8", "replace").split("\n"))
+    yield from symbols
 
 
 def _of_body(prefix: str, body: Sequence[ast.stmt], lines: Sequence[str]) -> Iterator[Symbol]:

@@ -29,6 +29,7 @@ MOST_BYTES = 2_000_000
 MOST_REDIRECTS = 5
 PAGE_SECONDS = 10.0
 _CHUNK = 65_536
+_HEAD_BYTES = 2048
 _BLOCKED = (202, 403, 429)
 _REDIRECTED = (301, 302, 303, 307, 308)
 _PORTS = {"http": 80, "https": 443}
@@ -39,7 +40,7 @@ _SAFE = "/%:=&?~+!$,;'@()*[]"
 
 
 @dataclass(frozen=True)
-class _Place:
+class Place:
     """The parts of a URL that a request needs."""
 
     scheme: str
@@ -49,7 +50,8 @@ class _Place:
 
     @property
     def origin(self) -> str:
-        return f"{self.scheme}://{self.host}:{self.port}"
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.scheme}://{host}:{self.port}"
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,7 @@ class Web:
     pace: float = 1.0
     _turns: dict[str, float] = field(default_factory=dict)
     _robots: dict[str, RobotFileParser] = field(default_factory=dict)
+    _reading: dict[str, Lock] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
     def fetch(self, url: str, deadline: Deadline) -> Page | Unavailable:
@@ -85,7 +88,7 @@ class Web:
         self, url: str, form: dict[str, str] | None, deadline: Deadline, *, obey: bool
     ) -> _Reply | Unavailable:
         for _ in range(MOST_REDIRECTS + 1):
-            place = _place(url)
+            place = place_of(url)
             if isinstance(place, Unavailable):
                 return place
             if obey and (refusal := self._refusal(place, url, deadline)):
@@ -102,7 +105,7 @@ class Web:
         return Unavailable("redirects", f"more than {MOST_REDIRECTS} redirects")
 
     def _request(
-        self, place: _Place, url: str, form: dict[str, str] | None, deadline: Deadline
+        self, place: Place, url: str, form: dict[str, str] | None, deadline: Deadline
     ) -> _Reply | Unavailable:
         if _proxied(place):
             return Unavailable("proxy", "a proxy is set, and through it no address can be checked; set no_proxy")
@@ -130,19 +133,27 @@ class Web:
         time.sleep(turn - now)
         return True
 
-    def _refusal(self, place: _Place, url: str, deadline: Deadline) -> Unavailable | None:
+    def _refusal(self, place: Place, url: str, deadline: Deadline) -> Unavailable | None:
         """Why we may not have `url`; as RFC 9309 says, no robots.txt allows all, an unreachable one nothing."""
-        rules = self._robots.get(place.origin)
-        if rules is None:
-            reply = self._follow(f"{place.origin}/robots.txt", None, deadline, obey=False)
-            if isinstance(reply, Unavailable):
-                return reply
-            rules = self._robots[place.origin] = _rules(reply)
+        with self._lock:
+            reading = self._reading.setdefault(place.origin, Lock())
+        # Held while robots.txt is read, so that several pages of a site ask for it once.
+        if not reading.acquire(timeout=deadline.left):
+            return Unavailable("timeout", f"{place.host} does not say what it allows")
+        try:
+            rules = self._robots.get(place.origin)
+            if rules is None:
+                reply = self._follow(f"{place.origin}/robots.txt", None, deadline, obey=False)
+                if isinstance(reply, Unavailable):
+                    return reply
+                rules = self._robots[place.origin] = _rules(reply)
+        finally:
+            reading.release()
         return None if rules.can_fetch(NAME, url) else Unavailable("robots", f"{place.host} asks programs not to")
 
 
 def _rules(reply: _Reply) -> RobotFileParser:
-    lines = reply.body.decode("utf-8", "replace").splitlines() if reply.status == 200 else []
+    lines = reply.body.decode("utf-8-sig", "replace").splitlines() if reply.status == 200 else []
     rules = RobotFileParser()
     try:
         rules.parse(_KEEP_OUT if reply.status >= 500 else lines)
@@ -151,28 +162,29 @@ def _rules(reply: _Reply) -> RobotFileParser:
     return rules
 
 
-def _place(url: str) -> _Place | Unavailable:
+def place_of(url: str) -> Place | Unavailable:
+    """Where a URL leads to, or why nobody may be asked for it."""
     try:
         parts = urlsplit(url)
         port = parts.port
-        host = (parts.hostname or "").rstrip(".").encode("idna").decode("ascii") if parts.hostname else ""
+        host = (parts.hostname or "").rstrip(".").encode("idna").decode("ascii")
+        path, query = quote(parts.path or "/", safe=_SAFE), quote(parts.query, safe=_SAFE)
     except ValueError as error:  # UnicodeError is one
         return Unavailable("bad-url", f"cannot be understood: {error}")
     if parts.scheme not in _PORTS:
         return Unavailable("bad-url", f"{parts.scheme or 'no scheme'}: only http and https are asked")
     if not _HOST.fullmatch(host) or "@" in parts.netloc:
         return Unavailable("bad-url", "names no host, or a user beside it")
-    path = quote(parts.path or "/", safe=_SAFE) + (f"?{quote(parts.query, safe=_SAFE)}" if parts.query else "")
-    return _Place(parts.scheme, host, port or _PORTS[parts.scheme], path)
+    return Place(parts.scheme, host, port or _PORTS[parts.scheme], f"{path}?{query}" if query else path)
 
 
-def _proxied(place: _Place) -> bool:
+def _proxied(place: Place) -> bool:
     proxies = urllib.request.getproxies()
     return bool({place.scheme, "all"} & proxies.keys()) and not urllib.request.proxy_bypass(place.host)
 
 
 def _exchange(
-    place: _Place, endpoint: Endpoint, url: str, form: dict[str, str] | None, deadline: Deadline
+    place: Place, endpoint: Endpoint, url: str, form: dict[str, str] | None, deadline: Deadline
 ) -> _Reply | Unavailable:
     """One request and its answer; without success its body is its Location. Raises OSError, HTTPException."""
     connection = HTTPConnection(place.host, place.port)
@@ -205,10 +217,8 @@ def _exchange(
         connection.close()
 
 
-def _connected(place: _Place, endpoint: Endpoint, deadline: Deadline) -> socket.socket:
-    if deadline.left == 0:
-        raise TimeoutError
-    plain = socket.create_connection((endpoint.address, endpoint.port), timeout=deadline.left)
+def _connected(place: Place, endpoint: Endpoint, deadline: Deadline) -> socket.socket:
+    plain = _dialled(endpoint, deadline)
     if place.scheme == "http":
         return plain
     try:
@@ -216,6 +226,22 @@ def _connected(place: _Place, endpoint: Endpoint, deadline: Deadline) -> socket.
     except BaseException:
         plain.close()
         raise
+
+
+def _dialled(endpoint: Endpoint, deadline: Deadline) -> socket.socket:
+    """A connection to the first address that takes one, each with its share of the time. Raises OSError."""
+    failure: OSError = TimeoutError()
+    for untried in range(len(endpoint.addresses), 0, -1):
+        if not (share := deadline.left / untried):
+            break
+        try:
+            connected = socket.create_connection((endpoint.addresses[-untried], endpoint.port), timeout=share)
+        except OSError as error:
+            failure = error
+        else:
+            connected.settimeout(deadline.left or share)
+            return connected
+    raise failure
 
 
 def _body(response: HTTPResponse, deadline: Deadline) -> bytes | Unavailable:
@@ -245,7 +271,7 @@ def _body(response: HTTPResponse, deadline: Deadline) -> bytes | Unavailable:
 
 
 def _page(reply: _Reply | Unavailable) -> Page | Unavailable:
-    from bs4.dammit import UnicodeDammit
+    from bs4.dammit import EncodingDetector, UnicodeDammit
 
     if isinstance(reply, Unavailable):
         return reply
@@ -256,7 +282,9 @@ def _page(reply: _Reply | Unavailable) -> Page | Unavailable:
     media_type, _, rest = reply.content_type.partition(";")
     found = re.search(r"charset=[\"']?([\w-]+)", rest)
     said = found[1] if found else ""
-    decoded = UnicodeDammit(reply.body, known_definite_encodings=[said] if said else [], is_html=True)
+    # By the standard it is near the top; UnicodeDammit would look at far more, in quadratic time.
+    declared = EncodingDetector.find_declared_encoding(reply.body[:_HEAD_BYTES], is_html=True) or ""
+    decoded = UnicodeDammit(reply.body, known_definite_encodings=list(filter(None, (said, declared))))
     text = storable(decoded.unicode_markup or "")
     if "\0" in text:
         return Unavailable("type", f"says {media_type}, and is not text")

@@ -47,7 +47,7 @@ class Internet:
     def resolve(self, host: str, port: int) -> Endpoint | Unavailable:
         """The loopback server for our own names alone; every other host is checked as always."""
         if host in (ENGINE, *SITES):
-            return Endpoint("127.0.0.1", self.port)
+            return Endpoint(("127.0.0.1",), self.port)
         return public_endpoint(host, port, numbers_only)
 
     def serve(self, place: str, body: str | bytes | Callable[[Any], None] = b"", **more: Any) -> None:

@@ -13,7 +13,7 @@ from retrieval.deadline import Deadline
 from retrieval.records import Unavailable
 from retrieval.web import Web
 
-REFUSED = (Path(__file__).parent.parent / "data" / "refused_addresses.txt").read_text().split()
+REFUSED = (Path(__file__).parent.parent / "data" / "refused_addresses.txt").read_text("utf-8").split()
 NAMES = {
     "localhost": ["127.0.0.1"],
     "metadata.google.internal": ["169.254.169.254"],

@@ -99,6 +99,21 @@ def test_an_index_is_made_once_and_anew_when_a_document_changes(
     assert len(list(library.cache.iterdir())) == 1, "the old one is gone, and nothing half made is left"
 
 
+def test_what_cannot_be_read_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("retrieval.documentation.standard_library", lambda: iter(()))
+    monkeypatch.syspath_prepend(tmp_path / "packages")
+    for name in ("motor-1.0.dist-info", "~otor-0.9.dist-info"):
+        (tmp_path / "packages" / name).mkdir(parents=True)
+    folder = tmp_path / "handbook"
+    folder.mkdir()
+    (folder / "widgets.md").write_text("Call frobnicate(level).")
+    (folder / "locked.txt").symlink_to("/proc/self/mem")
+    monkeypatch.setattr("retrieval.documentation.packages", lambda distributions: iter(()))
+    documentation = Documentation(tmp_path / "cache", (folder,))
+    assert not documentation.ready
+    assert [hit.url for hit in search(documentation, "frobnicate")] == ["file:handbook/widgets.md"]
+
+
 PACKAGE = '''"""A package."""
 from pathlib import Path
 Path({witness!r}).write_text("run")
@@ -133,6 +148,7 @@ def test_packages_are_read_and_never_run(tmp_path: Path) -> None:
         "motor/_inner.py": "def hidden_home(a, b): 'Told under its public name.'",
         "motor/broken.py": "def (:\n",
         "motor/null.py": "\0",
+        "motor/endless.py": "if x: pass\n" + "elif x: pass\n" * 1500,
         "motor/tests/test_motor.py": "def test_me(): 'no'",
         "motor-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: motor\nVersion: 1.0\n",
     }.items():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from retrieval.extraction import passages_of, text_of
@@ -57,6 +59,13 @@ def test_passages_are_cut_between_paragraphs_and_code_is_kept_whole() -> None:
     assert any(piece.startswith("# Two") for piece in pieces)
 
 
+def test_fences_that_never_end_take_no_longer_than_others() -> None:
+    began = time.process_time()
+    pieces = list(passages_of("```x\n" * 20_000))
+    assert time.process_time() - began < 5
+    assert sum(piece.count("```x") for piece in pieces) == 20_000
+
+
 def test_identifiers_are_found_whole_and_in_parts() -> None:
     assert words("Canvas.create_oval") == ["canva", "create_oval", "create", "oval"]
     assert words("HTTPServer") == ["httpserver", "http", "server"]
@@ -70,3 +79,4 @@ def test_only_what_shares_a_word_is_ranked() -> None:
         "an oval",
     ]
     assert ranked("nothing of that", passages) == ranked("x", []) == []
+    assert ranked("x", [Passage("--- !", "u", "…")]) == []

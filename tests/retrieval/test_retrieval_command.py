@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from io import TextIOWrapper
 from pathlib import Path
 
 import pytest
 
-from retrieval.__main__ import main
+from camel.models.fetch import cache_directory
+from retrieval.__main__ import default_cache, main
 
 
 @pytest.fixture
@@ -57,6 +59,27 @@ def test_bad_arguments_are_exit_code_2(
         main(["query", "--cache", str(tmp_path), *arguments])
     assert ended.value.code == 2
     assert complaint in capsys.readouterr().err
+
+
+def test_what_a_terminal_cannot_show_harms_nobody(
+    small: list[str], tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "docs" / "ovals.md").write_text("create_oval \x1b]0;owned\x07 draws 画布", encoding="utf-8")
+    monkeypatch.setattr(sys, "stdout", TextIOWrapper(sys.stdout.buffer, "ascii"))
+    assert main(["create_oval \udcff", *small]) == 0
+    sys.stdout.flush()
+    shown = capsysbinary.readouterr().out
+    assert b"create_oval ]0;owned draws ??" in shown and b"\x1b" not in shown
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere caches have other places")
+@pytest.mark.parametrize("variables", [{}, {"XDG_CACHE_HOME": "/x"}, {"UA_CHATDEV_CACHE": "~/c"}])
+def test_runs_and_people_share_a_cache(variables: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("XDG_CACHE_HOME", "UA_CHATDEV_CACHE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert default_cache() == cache_directory() / "retrieval"
 
 
 def test_help_needs_nothing() -> None:

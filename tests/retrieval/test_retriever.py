@@ -76,6 +76,8 @@ def test_advertisements_are_no_hits(internet: Any, tmp_path: Path) -> None:
     found = retriever(internet, tmp_path).look_up("ovals")
     assert [hit.title for hit in found.hits] == ["Ovals"]
     assert (found.source, found.passages) == ("", ()), "there is neither page nor excerpt"
+    internet.serve("docs.test/oval", ARTICLE)
+    assert retriever(internet, tmp_path).look_up("画布").outcome == "empty", "none of it fits"
 
 
 CAPTCHA = (
@@ -177,10 +179,24 @@ def test_a_query_in_chinese(internet: Any, tmp_path: Path) -> None:
     assert found.outcome == "found" and "椭圆" in found.passages[0].text
 
 
+def test_a_query_that_is_no_text_is_asked_as_well_as_it_can_be(internet: Any, tmp_path: Path) -> None:
+    internet.results(("Ovals", OVAL, "create_oval"))
+    assert retriever(internet, tmp_path).look_up("create_oval \udcff").outcome == "found"
+    assert internet.queries == ["create_oval ?"]
+
+
 @pytest.mark.parametrize("query", ["", "   \n "])
 def test_nothing_to_search_for_asks_nobody(internet: Any, tmp_path: Path, query: str) -> None:
     assert retriever(internet, tmp_path).look_up(query).outcome == "empty"
     assert internet.asked == []
+
+
+def test_a_journey_holds_nothing_that_would_work_on_a_terminal(internet: Any, tmp_path: Path) -> None:
+    internet.results(("Ovals", f"{OVAL}\x1b[2J", "create_oval"))
+    internet.serve("docs.test/oval%1B[2J", "%PDF", headers={"Content-Type": "application/\x1b[2J"})
+    found = retriever(internet, tmp_path).look_up("create_oval")
+    assert [step.outcome for step in found.steps] == ["found", "type"]
+    assert all(f"{step.asked}{step.detail}".isprintable() for step in found.steps)
 
 
 def test_pages_without_text_leave_their_excerpts(internet: Any, tmp_path: Path) -> None:
@@ -205,6 +221,26 @@ def test_recorded_it_is_replayed_without_a_network(
         retriever(internet, tmp_path, "replay").look_up("something else")
 
 
+def test_a_page_that_never_came_is_replayed_as_that(internet: Any, tmp_path: Path) -> None:
+    internet.results(("Ovals", OVAL, "create_oval"))
+    webs = internet.web()
+    webs.fetch = lambda url, deadline: time.sleep(2)
+    for mode in ("record", "replay"):
+        one = Retriever((DuckDuckGo(internet.web(), ENGINE),), webs, Cache(tmp_path, mode), seconds=0.5)
+        assert [step.outcome for step in one.look_up("create_oval").steps] == ["found", "timeout"]
+
+
+@pytest.mark.parametrize("damage", ["", "{", "[]", "null", "\x00\x00"])
+def test_half_an_entry_is_none(internet: Any, tmp_path: Path, damage: str) -> None:
+    internet.results(("Ovals", OVAL, "create_oval"))
+    retriever(internet, tmp_path, "live").look_up("create_oval")
+    for path in (tmp_path / "cache").iterdir():
+        path.write_text(damage)
+    with pytest.raises(CacheMiss):
+        retriever(internet, tmp_path, "replay").look_up("create_oval")
+    assert retriever(internet, tmp_path, "live").look_up("create_oval").outcome == "found"
+
+
 @pytest.mark.parametrize(("mode", "requests"), [("live", 1), ("record", 2), ("off", 2)])
 def test_what_was_got_lately_is_not_asked_for_again(
     internet: Any, tmp_path: Path, mode: Mode, requests: int
@@ -224,9 +260,10 @@ def test_a_cache_that_cannot_be_written_ends_nothing(internet: Any, tmp_path: Pa
     assert [(step.asked, step.outcome) for step in found.steps] == [("duckduckgo", "disk"), ("docs", "found")]
 
 
-def test_failures_are_not_kept_but_when_recording(internet: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("before", ["live", "record"])
+def test_failures_are_not_kept_but_when_recording(internet: Any, tmp_path: Path, before: Mode) -> None:
     internet.results(("Ovals", OVAL, "create_oval"))
-    retriever(internet, tmp_path, "live").look_up("create_oval")
+    retriever(internet, tmp_path, before).look_up("create_oval")
     internet.serve("docs.test/oval", ARTICLE)
     assert "canvas.create_oval" in retriever(internet, tmp_path, "live").look_up("create_oval").passages[0].text
 
@@ -240,13 +277,30 @@ def test_searxng(internet: Any, tmp_path: Path) -> None:
     internet.serve(where, json.dumps({"results": rows}), headers={"Content-Type": "application/json"})
     hits = Searxng("http://docs.test", internet.web()).search("create_oval", Deadline.after(5))
     assert hits == (Hit("Ovals", OVAL, "create_oval"), Hit("T?", OVAL, ""))
-    for body, reason in (("{}", "damaged"), ("<html>", "damaged"), ('{"results": []}', "empty")):
+    for body, reason in (
+        ("{}", "damaged"),
+        ("[" * 100_000, "damaged"),
+        ("<html>", "damaged"),
+        ('{"results": []}', "empty"),
+    ):
         internet.serve(where, body, headers={"Content-Type": "application/json"})
         found = Searxng("http://docs.test/", internet.web()).search("create_oval", Deadline.after(5))
         assert isinstance(found, Unavailable) and found.reason == reason
     internet.serve(where, "no format json here", status=403)
     found = Searxng("http://docs.test/", internet.web()).search("create_oval", Deadline.after(5))
     assert found == Unavailable("blocked", "HTTP 403")
+
+
+def test_only_the_instance_that_was_named_may_be_on_this_machine(internet: Any, tmp_path: Path) -> None:
+    where = f"127.0.0.1:{internet.port}/search?q=oval&format=json"
+    searcher: Any = open_retriever(f"http://127.0.0.1:{internet.port}", Cache(tmp_path)).searchers[0]
+    searcher.web.pace = 0
+    internet.serve(where, '{"results": []}', headers={"Content-Type": "application/json"})
+    found = searcher.search("oval", Deadline.after(5))
+    assert isinstance(found, Unavailable) and found.reason == "empty"
+    internet.serve(where, status=302, headers={"Location": "http://[::1]/"})
+    found = searcher.search("oval", Deadline.after(5))
+    assert isinstance(found, Unavailable) and found.reason == "not-public"
 
 
 def test_ddgs_maps_its_outcomes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -291,3 +345,5 @@ def test_sources(tmp_path: Path, source: str, names: list[str]) -> None:
 def test_a_source_nobody_knows(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"'bing' is not one of auto, .* or the URL of a SearXNG instance"):
         open_retriever("bing", Cache(tmp_path))
+    with pytest.raises(ValueError, match="'http://' names no host"):
+        open_retriever("http://", Cache(tmp_path))

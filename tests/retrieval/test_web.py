@@ -8,6 +8,7 @@ import ssl
 import subprocess
 import time
 import zlib
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 
 from retrieval import web
 from retrieval.addresses import Endpoint
-from retrieval.deadline import Deadline
+from retrieval.deadline import Deadline, side_by_side
 from retrieval.records import Page, Unavailable
 from retrieval.web import Web
 
@@ -75,10 +76,23 @@ def test_no_network_or_no_such_name(internet: Any) -> None:
     assert refused(internet, "http://nowhere.test/")[0] == "unknown-host"
 
 
+@pytest.mark.parametrize(
+    "url", ["http://docs.test/\udcff", "http://docs.test/?q=\ud800", "http://docs\udcff.test/"]
+)
+def test_half_a_character_is_no_address(internet: Any, url: str) -> None:
+    assert refused(internet, url)[0] == "bad-url"
+
+
 def test_nobody_listens(internet: Any) -> None:
-    closed = Web(lambda host, port: Endpoint("127.0.0.1", 1), pace=0)
+    closed = Web(lambda host, port: Endpoint(("127.0.0.1",), 1), pace=0)
     found = closed.fetch(PAGE, Deadline.after(5))
     assert isinstance(found, Unavailable) and found.reason == "unreachable"
+
+
+def test_where_nobody_listens_at_one_address_the_next_is_tried(internet: Any) -> None:
+    internet.serve("docs.test/page", HTML)
+    found = Web(lambda host, port: Endpoint(("127.0.0.2", "127.0.0.1"), internet.port), pace=0)
+    assert isinstance(found.fetch(PAGE, Deadline.after(5)), Page), "as localhost may be ::1, too"
 
 
 def test_an_answer_that_breaks_off(internet: Any) -> None:
@@ -94,6 +108,12 @@ def test_a_proxy_is_said_to_be_in_the_way(internet: Any, monkeypatch: pytest.Mon
     assert internet.asked == []
     monkeypatch.setenv("no_proxy", "docs.test")
     assert got(internet).text == HTML
+
+
+def test_an_address_may_stand_for_a_name(internet: Any) -> None:
+    internet.serve("[2606:4700::1111]/page", HTML)
+    web = Web(lambda host, port: Endpoint(("127.0.0.1",), internet.port), pace=0)
+    assert isinstance(web.fetch("http://[2606:4700::1111]/page", Deadline.after(5)), Page)
 
 
 def test_silence_ends_in_time(internet: Any) -> None:
@@ -165,6 +185,19 @@ def test_a_wrong_charset_is_put_right_and_noted(internet: Any) -> None:
     assert page.note.startswith("says utf-8, read as ")
 
 
+def test_a_charset_may_stand_in_the_page(internet: Any) -> None:
+    page = f'<html><head><meta charset="koi8-r"></head>{HTML.replace("Grüße", "привет")}'
+    internet.serve("docs.test/page", page.encode("koi8-r"), headers={"Content-Type": "text/html"})
+    assert "привет" in got(internet).text
+
+
+def test_looking_for_a_charset_holds_nobody_up(internet: Any) -> None:
+    internet.serve("docs.test/page", "<meta" * 390_000, headers={"Content-Type": "text/html"})
+    began = time.process_time()
+    got(internet)
+    assert time.process_time() - began < 2
+
+
 def test_a_charset_nobody_knows_is_put_right(internet: Any) -> None:
     internet.serve("docs.test/page", HTML, headers={"Content-Type": "text/html; charset=klingon"})
     assert "Grüße" in got(internet).text
@@ -205,8 +238,25 @@ def test_robots_are_obeyed_and_asked_for_once(internet: Any) -> None:
     assert internet.asked == ["GET docs.test/robots.txt", "GET docs.test/page"]
 
 
-@pytest.mark.parametrize(("rules", "status"), [("User-agent: *\nCrawl-delay: ²\n", 200), ("", 503)])
-def test_rules_that_cannot_be_read_keep_us_out(internet: Any, rules: str, status: int) -> None:
+def test_pages_side_by_side_ask_for_the_rules_once(internet: Any) -> None:
+    def answer(handler: Any) -> None:
+        time.sleep(0.2)
+        handler.wfile.write(b"HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\n\r\n")
+
+    internet.serve("docs.test/robots.txt", answer)
+    internet.serve("docs.test/page", HTML)
+    one, deadline = internet.web(), Deadline.after(5)
+    pages = side_by_side([partial(one.fetch, PAGE, deadline)] * 4, deadline, None)
+    assert all(isinstance(page, Page) for page in pages)
+    assert internet.asked == ["GET docs.test/robots.txt", *["GET docs.test/page"] * 4]
+
+
+@pytest.mark.parametrize(
+    ("rules", "status"),
+    [("User-agent: *\nCrawl-delay: ²\n", 200), ("\ufeffUser-agent: *\nDisallow: /\n", 200), ("", 503)],
+    ids=["no number", "byte order mark", "an error"],
+)
+def test_rules_that_are_hard_to_read_keep_us_out(internet: Any, rules: str, status: int) -> None:
     internet.serve("docs.test/robots.txt", rules, status=status, headers={"Content-Type": "text/plain"})
     internet.serve("docs.test/page", HTML)
     assert refused(internet)[0] == "robots"
