@@ -230,13 +230,13 @@ class ChatChain:
         placed = user_phases.before(own, self.environment) if own else {}
         values = {**self.environment.values(room), **placed, **roles}
         text = prompt.text(composed)
-        lessons = self.environment.lessons if phase_named(prompt.name).recalls and "{examples}" not in text else ""
+        added = (str(values[name]) for name in phase_named(prompt.name).adds if f"{{{name}}}" not in text)
         return Scene(
             assistant_role=prompt.assistant_role,
             user_role=prompt.user_role,
             assistant_prompt=role_prompt(self.company, prompt.assistant_role, values),
             user_prompt=role_prompt(self.company, prompt.user_role, values),
-            opening=fill(text, values) + (f"\n\n{lessons}" if lessons else ""),
+            opening="\n\n".join([fill(text, values), *filter(None, added)]),
             max_turns=turns,
         )
 

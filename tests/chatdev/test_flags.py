@@ -196,6 +196,19 @@ def test_what_the_web_says_is_the_description(run: Run, monkeypatch: pytest.Monk
     assert web.asked == ["to-do list"]
     (retrieved,) = events(product, Retrieved)
     assert [passage["text"] for passage in retrieved.passages] == ["A list of things to do."]
+    (slogan,), (coding,) = prompts(product, "Slogan"), prompts(product, "Coding")
+    assert slogan == "[Slogan] for A to-do list"
+    assert coding.startswith("[Coding] in Python\n\n") and "A list of things to do." in coding
+
+
+def test_a_prompt_with_a_place_for_the_description_has_it_there_alone(
+    run: Run, tools: Tools, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_up(Web((Hit("Lists", "pydoc:lists", "A list of things to do.", 1.0),)), monkeypatch)
+    monkeypatch.setitem(tools.PHASES, "Coding", ("Programmer", "Chief Technology Officer", "({description})"))
+    _, product = run({"web_spider": "True"}, retrieval="docs", chain=["Coding"])
+    (coding,) = prompts(product, "Coding")
+    assert coding.count("A list of things to do.") == 1
 
 
 def test_where_nothing_is_found_a_note_says_so(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
