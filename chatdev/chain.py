@@ -81,7 +81,9 @@ class ChatChain:
         ends = loop_named(entry.phase).ends
         environment = self.environment
         environment.review_finished = environment.person_left = environment.stalled = False
+        environment.cycles = entry.cycles
         for cycle in range(1, entry.cycles + 1):
+            environment.cycle = cycle
             for member in entry.composition:
                 ready = self._prepare(phase_named(member.phase))
                 if self._ended(ends):
@@ -327,10 +329,13 @@ class ChatChain:
             self._keep_manual(phase, result.manual)
 
     def _keep_requirements(self, phase: Phase, text: str) -> None:
-        environment = self.environment
-        given = environment.given.files.get("requirements.txt", "") if environment.given else ""
-        environment.requirements = conclusions.packages(text, frozenset(sys.stdlib_module_names), given)
+        environment, given = self.environment, self.environment.given
+        listed = environment.workspace.files().get("requirements.txt", "") if given else ""
+        environment.requirements = conclusions.packages(text, frozenset(sys.stdlib_module_names), listed)
         self.workshop.write({"requirements.txt": environment.requirements}, phase.name)
+        if given and given.files.get("requirements.txt", "") == listed:
+            # To list what was used before is no change to the code.
+            environment.given = given.with_file("requirements.txt", environment.requirements)
 
     def _keep_manual(self, phase: Phase, text: str) -> None:
         self.environment.manual = conclusions.manual(text)

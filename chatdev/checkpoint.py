@@ -107,7 +107,8 @@ def check(
         return Verdict(broken, missing, status, "There is no main.py to start.")
     if broken:
         return Verdict(broken, missing, "fails", "It does not compile.")
-    started = _recorded(journal, "start", files, ["python", "main.py"], lambda: _start(product, isolated, before))
+    ignore = (*sandbox.IGNORED, f"/{before.base}")
+    started = _recorded(journal, "start", files, ["python", "main.py"], lambda: _start(product, isolated, ignore))
     results: tuple[RunResult, ...] = ()
     ended_well: list[bool] = []
     if runs:
@@ -117,7 +118,7 @@ def check(
             "acceptance",
             files,
             command,
-            lambda: {"runs": execute_session(product, runs, isolated=isolated)},
+            lambda: {"runs": execute_session(product, runs, isolated=isolated, ignore=ignore)},
         )
         pairs = list(zip(runs, session["runs"], strict=False))
         results = tuple(judge(run, outcome) for run, outcome in pairs)
@@ -138,8 +139,8 @@ def _status(started: dict[str, Any], ended_well: Sequence[bool], needs_arguments
     return status, reason
 
 
-def _start(product: Path, isolated: bool, given: Given) -> dict[str, Any]:
-    verdict = sandbox.run_program(product, isolated=isolated, ignore=(*sandbox.IGNORED, f"/{given.base}"))
+def _start(product: Path, isolated: bool, ignore: Sequence[str]) -> dict[str, Any]:
+    verdict = sandbox.run_program(product, isolated=isolated, ignore=ignore)
     execution = asdict(verdict.execution) if verdict.execution else None
     return {"status": verdict.status, "reason": verdict.reason, "execution": execution}
 

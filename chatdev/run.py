@@ -163,7 +163,8 @@ def _run(
     progress = Progress(sys.stderr)
     journal.listeners += [lambda event, replayed: events.append(event), log, progress]
     if company.flags.git_management:
-        journal.listeners.append(History(folder, sys.stderr))
+        base = environment.given.base if environment.given else given.BASE
+        journal.listeners.append(History(folder, base, sys.stderr))
     try:
         journal.append(started)
         for warning in company.warnings:

@@ -10,7 +10,6 @@ import subprocess
 from pathlib import Path
 from typing import TextIO
 
-from chatdev.given import BASE
 from journal import Event
 from journal.events import RunEnded, SubtaskEnded, SubtaskStarted
 
@@ -22,19 +21,19 @@ _MESSAGES = {
     "CodeReviewHuman": "Human Review #{cycle} Finished",
     "TestModification": "Test #{cycle} Finished",
 }
-_NOT_TRACKED = ("journal.jsonl", "*.log", ".*.tmp", "__pycache__/", f"/{BASE}/")
+_NOT_TRACKED = ("journal.jsonl", "*.log", ".*.tmp", "__pycache__/")
 _SETTINGS = ("user.name=UA-ChatDev", "user.email=ua-chatdev@localhost", f"core.hooksPath={os.devnull}")
 
 
 class History:
-    """A journal listener that commits what each subtask changed in the product `folder`.
+    """A journal listener that commits what each subtask changed in the product `folder`, outside of `base`.
 
     What a resumed run walks through again is in the repository already. Where git fails, `out` is told why
     and the run goes on.
     """
 
-    def __init__(self, folder: Path, out: TextIO) -> None:
-        self._folder, self._out = folder, out
+    def __init__(self, folder: Path, base: str, out: TextIO) -> None:
+        self._folder, self._base, self._out = folder, base, out
         self._cycle: int | None = None
 
     def __call__(self, event: Event, replayed: bool) -> None:
@@ -52,7 +51,7 @@ class History:
                 self._git("init", "--quiet", "--template=")
                 exclude = self._folder / ".git" / "info" / "exclude"
                 exclude.parent.mkdir(exist_ok=True)
-                exclude.write_text("\n".join(_NOT_TRACKED) + "\n", encoding="utf-8")
+                exclude.write_text("\n".join([*_NOT_TRACKED, f"/{self._base}/\n"]), encoding="utf-8")
             self._git("add", "--all")
             if self._git("status", "--porcelain"):
                 version = float(self._git("rev-list", "--all", "--count")) + 1

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import base64
 import re
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
+import sandbox
 from camel.messages import Answer
 from chatdev.checkpoint import Verdict, check
 from chatdev.environment import Environment
@@ -141,10 +141,11 @@ class Workshop:
 
     def trial(self, answer: Answer) -> Verdict:
         """The verdict on the product as it would be with `answer`; the product stays as it is."""
-        known = self.environment.workspace.files()
-        with tempfile.TemporaryDirectory(prefix="trial-") as folder:
-            trial = Workspace(Path(folder))
-            trial.apply(known)
+        workspace = self.environment.workspace
+        known = workspace.files()
+        with sandbox.scratch_copy(workspace.root) as folder:
+            trial = Workspace(folder, adopt=False)
+            trial.adopt(known)
             trial.apply(self._files_of(answer.text, known)[0])
             return self._check(trial)
 

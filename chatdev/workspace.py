@@ -9,6 +9,7 @@ import difflib
 import os
 import re
 import secrets
+import shutil
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
@@ -17,6 +18,7 @@ from pathlib import Path, PurePosixPath
 DRAFTS = ".*.tmp"
 """Half-written files; a killed run may leave one behind."""
 
+_RECORDS = ("meta.txt", "journal.jsonl", "*.prompt")
 # What the company itself writes at the top of the product folder.
 _RESERVED = (
     "journal.jsonl",
@@ -87,6 +89,11 @@ def refusal(path: str, *, allow: Collection[str] = ()) -> str | None:
     return None
 
 
+def is_product(folder: Path) -> bool:
+    """Whether `folder` is what a company made, or began to make."""
+    return any(any(folder.glob(name)) for name in _RECORDS)
+
+
 def _size(text: str) -> int:
     return len(text.encode("utf-8"))
 
@@ -96,11 +103,11 @@ class Workspace:
 
     Files already there belong to the product when `adopt` is true; they may be changed but are never
     deleted. With `adopt=False` only what `apply` writes belongs to it, so that a replayed run sees the files
-    it saw the first time, whatever an interrupted run left behind.
+    it saw the first time, whatever an interrupted run left behind. Nothing is written in the folder `closed`.
     """
 
     def __init__(self, root: Path, *, adopt: bool = True) -> None:
-        self.root = root
+        self.root, self.closed = root, ""
         root.mkdir(parents=True, exist_ok=True)
         self._adopted = frozenset(_texts_below(root) if adopt else ())
         self._paths = dict.fromkeys(sorted(self._adopted))  # a dict for its order
@@ -162,6 +169,8 @@ class Workspace:
     def _obstacle(self, path: str) -> str | None:
         """Why the disk as it is leaves no room for `path`."""
         target = self.root / path
+        if path.partition("/")[0] == self.closed:
+            return "the folder keeps the code as it was given"
         inside = [target, *target.parents[: len(PurePosixPath(path).parts) - 1]]
         if any(step.is_symlink() for step in inside):
             return "the path leads through a symbolic link"
@@ -193,6 +202,8 @@ class Workspace:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
+            if target.exists():
+                shutil.copymode(target, draft)
             draft.replace(target)
         finally:
             draft.unlink(missing_ok=True)

@@ -84,7 +84,7 @@ def run_program(
         return Verdict("not_verifiable", compiled.reason)
     if compiled.exit_code != 0:
         return Verdict("fails", compiled.stdout.strip() or "Compiling its files took too much.", compiled)
-    execution = _converse(directory, ["python", entry, *arguments], stdin, limits, isolated)
+    execution = _converse(directory, ["python", entry, *arguments], stdin, limits, isolated, ignore)
     if isinstance(execution, Unavailable):
         return Verdict("not_verifiable", execution.reason)
     status, reason = _judge(execution, directory, asked_for_nothing=not arguments)
@@ -92,12 +92,17 @@ def run_program(
 
 
 def _converse(
-    directory: Path, command: list[str], stdin: str | None, limits: Limits, isolated: bool
+    directory: Path,
+    command: list[str],
+    stdin: str | None,
+    limits: Limits,
+    isolated: bool,
+    ignore: Sequence[str],
 ) -> Execution | Unavailable:
     """Run again with what the program turned out to need, a display or input; the last run counts."""
     typed, display = stdin or "", False
     while True:
-        with scratch_copy(directory) as copy:
+        with scratch_copy(directory, ignore) as copy:
             execution = run(copy, command, limits, stdin=typed, isolated=isolated, display=display)
         if isinstance(execution, Unavailable):
             return execution

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from chatdev.cli import main
+from chatdev.version_control import History
+from journal.events import RunEnded
 
 Tools = Any  # the fixture of conftest.py
 GOOD, CRASHES = ("main.py\n```python\n" + code + "\n```\n" for code in ("print(2)", "raise SystemExit('no')"))
@@ -40,6 +43,14 @@ def arguments(tmp_path: Path, tools: Tools) -> list[str]:
 def product_of(tmp_path: Path) -> Path:
     (product,) = (tmp_path / "ware house").iterdir()
     return product
+
+
+def test_a_folder_base_of_ones_own_has_a_history_and_the_kept_copy_has_none(tmp_path: Path) -> None:
+    for path in ("base/unit.py", "base_before/base/unit.py"):
+        (tmp_path / path).parent.mkdir(parents=True)
+        (tmp_path / path).write_text("ONE = 1\n")
+    History(tmp_path, "base_before", sys.stderr)(RunEnded(0, {}, {}), False)
+    assert git(tmp_path, "ls-files") == ["base/unit.py"]
 
 
 def test_each_change_is_a_commit_and_the_enclosing_repository_is_left_alone(
