@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from chatdev.cli import main
+from chatdev.cli import main, make_streams_tolerant
 from chatdev.company import examine_folder
 
 
@@ -42,6 +42,7 @@ COMMANDS: dict[str, tuple[Callable[[Sequence[str]], int], str]] = {
 
 def dispatch(arguments: Sequence[str]) -> int:
     """Run the command that `arguments` begin with, or `run.py` with all of them. Returns the exit code."""
+    make_streams_tolerant()
     if arguments and arguments[0] in COMMANDS:
         return COMMANDS[arguments[0]][0](arguments[1:])
     if list(arguments) in (["-h"], ["--help"]):

@@ -96,11 +96,11 @@ def check(
 ) -> Verdict:
     """Check `files`, which lie in `product`. Executions are journalled, and recalled in a resumed run.
 
-    A program that `needs_arguments` may refuse to start without them, with a message. What was unfinished in
-    `given` code is no finding, and where that had no main.py none is asked for.
+    A program that `needs_arguments` may refuse to start without them, with a message. What was unfinished or
+    broken in `given` code is no finding, and where that had no main.py none is asked for.
     """
     before = given or Given({"main.py": ""}, base="")
-    broken = (*syntax_errors(files), *before.new(undefined_local_imports(files)))
+    broken = before.new((*syntax_errors(files), *undefined_local_imports(files)))
     missing = before.new(unimplemented(files))
     if "main.py" not in files:
         status = "fails" if "main.py" in before.files or broken else "not_verifiable"
@@ -108,7 +108,13 @@ def check(
     if broken:
         return Verdict(broken, missing, "fails", "It does not compile.")
     ignore = (*sandbox.IGNORED, f"/{before.base}")
-    started = _recorded(journal, "start", files, ["python", "main.py"], lambda: _start(product, isolated, ignore))
+
+    def start() -> dict[str, Any]:
+        verdict = sandbox.run_program(product, isolated=isolated, ignore=ignore, compiles=given is None)
+        execution = asdict(verdict.execution) if verdict.execution else None
+        return {"status": verdict.status, "reason": verdict.reason, "execution": execution}
+
+    started = _recorded(journal, "start", files, ["python", "main.py"], start)
     results: tuple[RunResult, ...] = ()
     ended_well: list[bool] = []
     if runs:
@@ -137,12 +143,6 @@ def _status(started: dict[str, Any], ended_well: Sequence[bool], needs_arguments
     if status == "fails" and needs_arguments and _refuses(started["execution"]):
         return "runs", "It does not start without the arguments it needs, and says so."
     return status, reason
-
-
-def _start(product: Path, isolated: bool, ignore: Sequence[str]) -> dict[str, Any]:
-    verdict = sandbox.run_program(product, isolated=isolated, ignore=ignore)
-    execution = asdict(verdict.execution) if verdict.execution else None
-    return {"status": verdict.status, "reason": verdict.reason, "execution": execution}
 
 
 def _refuses(execution: dict[str, Any] | None) -> bool:

@@ -123,9 +123,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Explicit for SIGINT too: a shell starts background jobs with it ignored.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _interrupt)
-    for stream in (sys.stdin, sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="replace")
+    make_streams_tolerant()
     # The engine and the sandbox are imported only now, so that --help needs neither.
     from camel.models.model import ModelUnusable
     from chatdev.preparation import BadArguments
@@ -141,6 +139,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _refuse(error, MODEL_UNUSABLE)
     except KeyboardInterrupt:
         return _refuse("interrupted before the run began", INTERRUPTED)
+
+
+def make_streams_tolerant() -> None:
+    """Let a character that the console does not have become a question mark instead of an error."""
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 def settings_of(options: argparse.Namespace) -> Settings:

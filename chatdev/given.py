@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from chatdev.workspace import Workspace, is_product, is_text, refusal
-from sandbox.completeness import Finding, undefined_local_imports, unimplemented
+from sandbox.completeness import Finding, syntax_errors, undefined_local_imports, unimplemented
 
 BASE, _OTHER_BASE = "base", "base_before"
 _NOT_WRITTEN_BY_HAND = frozenset(
@@ -24,7 +24,7 @@ _NOT_WRITTEN_BY_HAND = frozenset(
 class Given:
     """The text files by path as they were given, the name of the folder that keeps them, and what was wrong.
 
-    `findings` are path, name and reason of what was unfinished then: nobody asked for it to be finished.
+    `findings` are path, name and reason of what was unfinished or broken then: nobody asked for it to be mended.
     """
 
     files: Mapping[str, str]
@@ -56,7 +56,7 @@ def keep_copy(source: Path, folder: Path) -> tuple[str, ...]:
     and, where this is what was given, the product itself.
     Raises OSError.
     """
-    base = folder / (_OTHER_BASE if (source / BASE).exists() and not is_product(source) else BASE)
+    base = folder / (_OTHER_BASE if (source / BASE).exists() and _kept_by_a_company(source) != BASE else BASE)
     left_out: dict[str, str] = {}
     for path, why in _tree(source, (folder.parent.resolve(), folder.resolve())):
         if why:
@@ -69,12 +69,17 @@ def keep_copy(source: Path, folder: Path) -> tuple[str, ...]:
     return tuple(f"{path}: {why}" for path, why in left_out.items())
 
 
+def base_of(product: Path) -> str:
+    """The name of the folder in which `product` keeps the code that it was made from, if it was."""
+    return _OTHER_BASE if (product / _OTHER_BASE).is_dir() else BASE
+
+
 def take_over(folder: Path, workspace: Workspace) -> Given:
     """Put the kept copy into the product, where it is worked on; its text files become the workspace's own.
 
     Hidden files stay out of the talk: they hold settings and secrets.
     """
-    base = next(name for name in (_OTHER_BASE, BASE) if (folder / name).is_dir())
+    base = base_of(folder)
     files = (file for file in (folder / base).rglob("*") if file.is_file())
     paths = sorted(file.relative_to(folder / base).as_posix() for file in files)
     for path in paths:
@@ -86,7 +91,7 @@ def take_over(folder: Path, workspace: Workspace) -> Given:
     workspace.adopt([path for path in paths if path not in hidden and is_text(folder / path)])
     workspace.closed = base
     texts = workspace.files()
-    findings = (*undefined_local_imports(texts), *unimplemented(texts))
+    findings = (*syntax_errors(texts), *undefined_local_imports(texts), *unimplemented(texts))
     return Given(texts, base, frozenset(map(_key, findings)))
 
 
@@ -94,8 +99,14 @@ def _key(finding: Finding) -> tuple[str, str, str]:
     return finding.path, finding.name, finding.why
 
 
+def _kept_by_a_company(source: Path) -> str:
+    """The folder of `source` that is no part of it, where it is what a company made."""
+    return base_of(source) if is_product(source) else ""
+
+
 def _tree(source: Path, made: Collection[Path] = ()) -> Iterator[tuple[str, str]]:
     """Each file below `source` by its path, with the reason where it is to be left out: `made` by a company, …"""
+    kept_before = _kept_by_a_company(source)
     for folder, folders, names in os.walk(source):
         here = Path(folder).relative_to(source)
         kept = []
@@ -105,7 +116,7 @@ def _tree(source: Path, made: Collection[Path] = ()) -> Iterator[tuple[str, str]
                 yield path, "a link"
             elif name in _NOT_WRITTEN_BY_HAND or (place / "pyvenv.cfg").exists():
                 yield path, "made by a tool"
-            elif place.resolve() in made or (path == BASE and is_product(source)):
+            elif place.resolve() in made or path == kept_before:
                 yield path, "made by a company"
             elif not os.access(place, os.R_OK | os.X_OK):
                 yield path, "not to be read"

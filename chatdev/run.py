@@ -130,6 +130,8 @@ def resume(folder: Path, *, allow_unsandboxed: bool = False, base_url: str | Non
     company = company_of(str(folder))
     user_phases = user_phases_of(company)
     check_settings(settings, None)
+    if company.flags.incremental_develop and not (folder / given.base_of(folder)).is_dir():
+        raise BadArguments(f"{folder}: the copy of the given code is gone; put {given.base_of(folder)} back.")
     retriever = retriever_of(settings)
     model = open_model(settings.model, base_url=settings.base_url, quantize=settings.quantize)
     try:
@@ -155,18 +157,24 @@ def _run(
     settings: Settings,
     means: _Means,
 ) -> int:
-    environment = _environment(folder, company, settings)
+    environment = Environment(
+        task=settings.task,
+        workspace=Workspace(folder, adopt=False),
+        gui_design=company.flags.gui_design,
+    )
     library = Library(means.retriever, environment, journal) if means.retriever else None
     chain = _chain(environment, journal, company, settings, means, library)
     events: list[Event] = []
     log = ChatLog(folder / f"{started.product}_{started.organization}_{started.stamp}.log", company)
     progress = Progress(sys.stderr)
     journal.listeners += [lambda event, replayed: events.append(event), log, progress]
-    if company.flags.git_management:
-        base = environment.given.base if environment.given else given.BASE
-        journal.listeners.append(History(folder, base, sys.stderr))
     try:
         journal.append(started)
+        if company.flags.incremental_develop:
+            environment.given = given.take_over(folder, environment.workspace)
+        if company.flags.git_management:
+            kept = [environment.given.base] if environment.given else []
+            journal.listeners.append(History(folder, kept, sys.stderr))
         for warning in company.warnings:
             journal.append(Noted("", str(warning)))
         _look_around(chain, folder.parent, library)
@@ -193,17 +201,6 @@ def _run(
         progress.close()
         log.close()
         journal.close()
-
-
-def _environment(folder: Path, company: Company, settings: Settings) -> Environment:
-    environment = Environment(
-        task=settings.task,
-        workspace=Workspace(folder, adopt=False),
-        gui_design=company.flags.gui_design,
-    )
-    if company.flags.incremental_develop:
-        environment.given = given.take_over(folder, environment.workspace)
-    return environment
 
 
 def _chain(

@@ -144,10 +144,10 @@ def load_user_phases(company: Company) -> dict[str, Phase]:
 
 def before(phase: Phase, environment: Environment) -> dict[str, Any]:
     """What the prompt of a user's phase may name. Raises UserPhaseError."""
-    phase.phase_env |= {"cycle_index": environment.cycle, "cycle_num": environment.cycles}
-    with _told(phase.phase_name, "update_phase_env failed"):
+    with _told(type(phase).__name__, "update_phase_env failed"):
+        phase.phase_env |= {"cycle_index": environment.cycle, "cycle_num": environment.cycles}
         phase.update_phase_env(ChatEnv(environment))
-    return phase.phase_env
+        return dict(phase.phase_env)
 
 
 def after(phase: Phase, environment: Environment, conclusion: str) -> ChatEnv:
@@ -158,14 +158,14 @@ def after(phase: Phase, environment: Environment, conclusion: str) -> ChatEnv:
     """
     phase.seminar_conclusion = conclusion
     chat_env = ChatEnv(environment)
-    with _told(phase.phase_name, "update_chat_env failed"):
+    with _told(type(phase).__name__, "update_chat_env failed"):
         phase.update_chat_env(chat_env)
-    for name, value in chat_env.env_dict.items():
-        if name in _FIELDS:
-            setattr(environment, _FIELDS[name], str(value))
-        else:
-            environment.conclusions[name] = str(value)
-    environment.conclusions |= {name: str(value) for name, value in phase.phase_env.items()}
+        for name, value in chat_env.env_dict.items():
+            if name in _FIELDS:
+                setattr(environment, _FIELDS[name], str(value))
+            else:
+                environment.conclusions[name] = str(value)
+        environment.conclusions |= {name: str(value) for name, value in phase.phase_env.items()}
     return chat_env
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -14,6 +15,7 @@ import pytest
 from chatdev import given
 from chatdev.acceptance import parse_session
 from chatdev.additions import with_additions
+from chatdev.chain import ChatChain
 from chatdev.checkpoint import check
 from chatdev.cli import main
 from chatdev.company import PROJECT, ComposedEntry, SimpleEntry, load_company
@@ -156,11 +158,12 @@ def test_windows_line_ends_stay_in_a_file_that_changes(change: Callable[..., tup
     assert (product / "templates/page.html").read_bytes() == b"<h1>Words in order</h1>\r\n<ol>{words}</ol>\r\n"
 
 
-def test_what_was_unfinished_before_is_nobodys_business(
+def test_what_was_unfinished_or_broken_before_is_nobodys_business(
     change: Callable[..., tuple[int, Path]], tree: Path
 ) -> None:
     old = "import some_inhouse_package\n\n\ndef later():\n    pass\n"
     (tree / "words" / "plans.py").write_text(old)
+    (tree / "templates" / "page.py").write_text("def {{ name }}:\n")
     code, product = change()
     assert code == 0
     assert (product / "words" / "plans.py").read_text() == old
@@ -210,6 +213,39 @@ def test_a_stopped_run_goes_on_although_the_given_folder_is_gone(
     }
 
 
+def test_a_disk_that_is_full_before_the_first_call_stops_the_run_which_can_go_on(
+    change: Callable[..., tuple[int, Path]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = shutil.copy
+
+    def copy_once(source: Path, target: Path) -> None:
+        if "base" in source.parts:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        copy(source, target)
+
+    monkeypatch.setattr(given.shutil, "copy", copy_once)
+    code, product = change()
+    assert code == 4
+    assert main(["--resume", str(product)]) == 4
+    monkeypatch.undo()
+    assert main(["--resume", str(product)]) == 0
+
+
+def test_a_stopped_run_whose_given_code_is_gone_says_so(
+    change: Callable[..., tuple[int, Path]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(ChatChain, "run", interrupt)
+    code, product = change()
+    assert code == 130
+    shutil.rmtree(product / "base")
+    assert main(["--resume", str(product)]) == 2
+    assert "the copy of the given code is gone; put base back." in capsys.readouterr().err
+
+
+def interrupt(chain: ChatChain) -> None:
+    raise KeyboardInterrupt
+
+
 def test_links_tools_and_records_are_left_out_and_named(tree: Path, tmp_path: Path) -> None:
     for path in (".git/config", "node_modules/a/b.js", "env/pyvenv.cfg", "journal.jsonl", "__pycache__/a.pyc"):
         (tree / path).parent.mkdir(parents=True, exist_ok=True)
@@ -244,8 +280,13 @@ def test_a_folder_called_base_of_ones_own_is_worked_on_too(tree: Path, tmp_path:
 def test_a_stopped_run_is_a_product_too_and_its_copy_no_code(tree: Path, tmp_path: Path) -> None:
     (tree / "base").mkdir()
     (tree / "journal.jsonl").write_text("{}")
-    (tmp_path / "product").mkdir()
+    for name in ("product", "later"):
+        (tmp_path / name).mkdir()
     assert "base: made by a company" in given.keep_copy(tree, tmp_path / "product")
+    (tree / "base_before").mkdir()
+    (tree / "base" / "unit.py").write_text("ONE = 1\n")
+    assert "base_before: made by a company" in given.keep_copy(tree, tmp_path / "later")
+    assert (tmp_path / "later" / "base_before" / "base" / "unit.py").exists()
 
 
 def test_a_warehouse_can_be_given_without_being_copied_into_itself(tree: Path) -> None:

@@ -137,6 +137,21 @@ def test_a_phase_that_fails_on_the_way_stops_the_run_which_can_go_on(
     assert main(["--resume", str(company.product)]) == 0
 
 
+@pytest.mark.parametrize(
+    ("right", "wrong", "said"),
+    [
+        ("super().__init__(**kwargs)", "pass", "update_phase_env failed: AttributeError"),
+        ("return chat_env", "chat_env.env_dict = None", "update_chat_env failed: AttributeError"),
+    ],
+)
+def test_whatever_a_phase_does_wrong_is_one_sentence(
+    company: Company, capsys: pytest.CaptureFixture[str], right: str, wrong: str, said: str
+) -> None:
+    (company.folder / "phases.py").write_text(PHASES.replace(right, wrong))
+    assert company.run() == 2
+    assert f"Stopped: Slogan: {said}" in capsys.readouterr().err
+
+
 def test_what_a_model_wrote_is_never_loaded(company: Company, tmp_path: Path) -> None:
     trap = f"open({str(tmp_path / 'sprung')!r}, 'w')"
     company.run()

@@ -13,7 +13,7 @@ import pytest
 
 from chatdev.cli import main
 from chatdev.version_control import History
-from journal.events import RunEnded
+from journal.events import SubtaskEnded
 
 Tools = Any  # the fixture of conftest.py
 GOOD, CRASHES = ("main.py\n```python\n" + code + "\n```\n" for code in ("print(2)", "raise SystemExit('no')"))
@@ -49,8 +49,18 @@ def test_a_folder_base_of_ones_own_has_a_history_and_the_kept_copy_has_none(tmp_
     for path in ("base/unit.py", "base_before/base/unit.py"):
         (tmp_path / path).parent.mkdir(parents=True)
         (tmp_path / path).write_text("ONE = 1\n")
-    History(tmp_path, "base_before", sys.stderr)(RunEnded(0, {}, {}), False)
+    History(tmp_path, ["base_before"], sys.stderr)(SubtaskEnded("CodeComplete", "", 1, {}, 0.1), False)
     assert git(tmp_path, "ls-files") == ["base/unit.py"]
+    assert git(tmp_path, "log", "--format=%s") == ["v1.0 Code Complete #1 Finished"]
+
+
+def test_a_package_called_base_is_tracked_where_no_code_was_given(
+    tmp_path: Path, arguments: list[str], tools: Tools
+) -> None:
+    coding = "main.py\n```python\nimport base.unit\n```\nbase/unit.py\n```python\nONE = 1\n```\n"
+    tools.script_file(tmp_path / "base.json", {**SCRIPT, "Coding": coding})
+    main([*arguments, "--model", f"scripted:{tmp_path / 'base.json'}"])
+    assert "base/unit.py" in git(product_of(tmp_path), "ls-files")
 
 
 def test_each_change_is_a_commit_and_the_enclosing_repository_is_left_alone(
