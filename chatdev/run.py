@@ -111,6 +111,7 @@ def resume(folder: Path, *, allow_unsandboxed: bool = False, base_url: str | Non
 
     `base_url` is where the server stands now, should it have moved.
     """
+    folder = folder.resolve()  # "." has no parent to be seen
     path = folder / FILE_NAME
     try:
         events = read(path)

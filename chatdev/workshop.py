@@ -99,6 +99,9 @@ class Workshop:
         """Put each of `pictures`, names with descriptions, into the product where it is not there yet."""
         workspace = self.environment.workspace
         for name, description in pictures.items():
+            if refused := workspace.refuses(name):
+                self.journal.append(Noted(subtask, f"A picture was not drawn: {name}: {refused}"))
+                continue
             if (workspace.root / name).exists():
                 continue
             key = digest("picture", name, description)
@@ -106,8 +109,7 @@ class Workshop:
             if drawn is None:
                 drawn = Drawn(key, subtask, name, description, *self._painted(description))
                 self.journal.append(drawn)
-            if refused := workspace.place(name, base64.b64decode(drawn.png)):
-                self.journal.append(Noted(subtask, f"A picture was not saved: {name}: {refused}"))
+            workspace.place(name, base64.b64decode(drawn.png))
 
     def _painted(self, description: str) -> tuple[str, str]:
         """A picture in base64, and why it is only a placeholder, where it had to be."""

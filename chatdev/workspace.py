@@ -131,7 +131,7 @@ class Workspace:
         for name, text in changes.items():
             path = normal_path(name)
             text = text.replace("\r\n", "\n").replace("\r", "\n")
-            why = refusal(path, allow=allow) or self._obstacle(path) or _unstorable(text)
+            why = self.refuses(path, allow=allow) or _unstorable(text)
             if why:
                 refused[name] = why
                 continue
@@ -166,6 +166,11 @@ class Workspace:
         change = self.apply(snapshot.files)
         return Change(change.written, tuple(doomed), diffs | change.diffs, change.refused)
 
+    def refuses(self, name: str, *, allow: Collection[str] = ()) -> str | None:
+        """Why no file of this name can be written; None where it can be."""
+        path = normal_path(name)
+        return refusal(path, allow=allow) or self._obstacle(path)
+
     def _obstacle(self, path: str) -> str | None:
         """Why the disk as it is leaves no room for `path`."""
         target = self.root / path
@@ -180,13 +185,9 @@ class Workspace:
             return "a file has the name of one of its folders"
         return None
 
-    def place(self, name: str, data: bytes) -> str | None:
-        """Write a file that is no text, such as a picture. Returns why it was refused, None where it was not."""
-        path = normal_path(name)
-        if why := refusal(path) or self._obstacle(path):
-            return why
-        self._put(path, data)
-        return None
+    def place(self, name: str, data: bytes) -> None:
+        """Write a file that is no text, such as a picture, under a `name` that is not refused."""
+        self._put(normal_path(name), data)
 
     def _write(self, path: str, text: str) -> None:
         target = self.root / path

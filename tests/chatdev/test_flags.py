@@ -147,6 +147,18 @@ def test_a_resumed_run_recalls_what_it_recalled_and_a_damaged_store_does_no_harm
     assert run({"with_memory": "True"})[0] == 0
 
 
+def test_a_run_that_goes_on_from_within_its_folder_remembers_in_the_warehouse(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, product = run({"with_memory": "True"}, script=WRONG)
+    (tmp_path / "warehouse" / memory.STORE).unlink()
+    lines = (product / "journal.jsonl").read_bytes().splitlines(keepends=True)
+    (product / "journal.jsonl").write_bytes(b"".join(lines[:-1]))
+    monkeypatch.chdir(product)
+    assert resume(Path()) == 0
+    assert (tmp_path / "warehouse" / memory.STORE).is_file() and not (product / memory.STORE).exists()
+
+
 def test_a_prompt_with_a_place_for_examples_has_them_there(run: Run, tools: Tools, tmp_path: Path) -> None:
     store = tmp_path / "warehouse" / memory.STORE
     store.parent.mkdir()

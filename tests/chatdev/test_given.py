@@ -223,7 +223,7 @@ def test_a_disk_that_is_full_before_the_first_call_stops_the_run_which_can_go_on
             raise OSError(errno.ENOSPC, "No space left on device")
         copy(source, target)
 
-    monkeypatch.setattr(given.shutil, "copy", copy_once)
+    monkeypatch.setattr(shutil, "copy", copy_once)
     code, product = change()
     assert code == 4
     assert main(["--resume", str(product)]) == 4
