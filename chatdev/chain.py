@@ -330,12 +330,13 @@ class ChatChain:
 
     def _keep_requirements(self, phase: Phase, text: str) -> None:
         environment, given = self.environment, self.environment.given
-        listed = environment.workspace.files().get("requirements.txt", "") if given else ""
+        files = environment.workspace.files()
+        listed = files.get("requirements.txt", "") if given else ""
         environment.requirements = conclusions.packages(text, frozenset(sys.stdlib_module_names), listed)
         self.workshop.write({"requirements.txt": environment.requirements}, phase.name)
-        if given and given.files.get("requirements.txt", "") == listed:
-            # To list what was used before is no change to the code.
-            environment.given = given.with_file("requirements.txt", environment.requirements)
+        if given and given.unchanged(files):
+            # To list the packages of code is no change to it.
+            environment.given = replace(given, files=environment.workspace.files())
 
     def _keep_manual(self, phase: Phase, text: str) -> None:
         self.environment.manual = conclusions.manual(text)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from chatdev.workspace import Workspace, is_product, is_text, refusal
@@ -34,10 +34,6 @@ class Given:
     def new(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
         """Those of `findings` that the given code did not have."""
         return tuple(finding for finding in findings if _key(finding) not in self.findings)
-
-    def with_file(self, path: str, text: str) -> Given:
-        """The given code as if it had had this file."""
-        return replace(self, files={**self.files, path: text})
 
     def unchanged(self, files: Mapping[str, str]) -> bool:
         """Whether a product with these `files` is the given code still."""
@@ -77,7 +73,7 @@ def base_of(product: Path) -> str:
 def take_over(folder: Path, workspace: Workspace) -> Given:
     """Put the kept copy into the product, where it is worked on; its text files become the workspace's own.
 
-    Hidden files stay out of the talk: they hold settings and secrets.
+    Hidden files stay out of the talk: they hold settings and secrets. What nobody is shown, nobody changes.
     """
     base = base_of(folder)
     files = (file for file in (folder / base).rglob("*") if file.is_file())
@@ -88,8 +84,9 @@ def take_over(folder: Path, workspace: Workspace) -> Given:
         target.unlink(missing_ok=True)  # it may be one that cannot be written
         shutil.copy(folder / base / path, target)
     hidden = {path for path in paths if any(part.startswith(".") for part in path.split("/"))}
-    workspace.adopt([path for path in paths if path not in hidden and is_text(folder / path)])
-    workspace.closed = base
+    shown = [path for path in paths if path not in hidden and is_text(folder / path)]
+    workspace.adopt(shown)
+    workspace.closed = {base, *paths} - set(shown)
     texts = workspace.files()
     findings = (*syntax_errors(texts), *undefined_local_imports(texts), *unimplemented(texts))
     return Given(texts, base, frozenset(map(_key, findings)))

@@ -103,11 +103,13 @@ class Workspace:
 
     Files already there belong to the product when `adopt` is true; they may be changed but are never
     deleted. With `adopt=False` only what `apply` writes belongs to it, so that a replayed run sees the files
-    it saw the first time, whatever an interrupted run left behind. Nothing is written in the folder `closed`.
+    it saw the first time, whatever an interrupted run left behind. What is `closed`, files by
+    their path and folders at the top by their name, stays as it is.
     """
 
     def __init__(self, root: Path, *, adopt: bool = True) -> None:
-        self.root, self.closed = root, ""
+        self.root = root
+        self.closed: Collection[str] = ()
         root.mkdir(parents=True, exist_ok=True)
         self._adopted = frozenset(_texts_below(root) if adopt else ())
         self._paths = dict.fromkeys(sorted(self._adopted))  # a dict for its order
@@ -174,8 +176,8 @@ class Workspace:
     def _obstacle(self, path: str) -> str | None:
         """Why the disk as it is leaves no room for `path`."""
         target = self.root / path
-        if path.partition("/")[0] == self.closed:
-            return "the folder keeps the code as it was given"
+        if path in self.closed or path.partition("/")[0] in self.closed:
+            return "it is kept as it was given"
         inside = [target, *target.parents[: len(PurePosixPath(path).parts) - 1]]
         if any(step.is_symlink() for step in inside):
             return "the path leads through a symbolic link"

@@ -142,6 +142,15 @@ def test_a_change_that_breaks_the_program_is_taken_back_and_asked_for_again_with
     assert "sorted" in (product / "words/store/files.py").read_text()
 
 
+def test_a_list_of_packages_that_cannot_be_read_stays_and_is_no_change(
+    change: Callable[..., tuple[int, Path]], tree: Path
+) -> None:
+    (tree / "requirements.txt").write_text("rich\n", encoding="utf-16")
+    code, product = change(CodeChange="I would rather not.", EnvironmentDoc="```\nflask\n```")
+    assert code == 4
+    assert (product / "requirements.txt").read_text("utf-16") == "rich\n"
+
+
 def test_a_change_of_the_list_of_packages_is_a_change_and_stays(
     change: Callable[..., tuple[int, Path]], tree: Path
 ) -> None:
@@ -321,16 +330,19 @@ def test_files_stay_executable_and_protected(tree: Path, tmp_path: Path) -> None
     assert modes == {"words.txt": 0o444, "main.py": 0o755}
 
 
-def test_no_reply_writes_into_the_kept_copy(tree: Path, tmp_path: Path) -> None:
+def test_no_reply_changes_the_kept_copy_nor_what_nobody_was_shown(tree: Path, tmp_path: Path) -> None:
+    (tree / "requirements.txt").write_text("rich\n", encoding="utf-16")
+    (tree / ".env").write_text("TOKEN=secret")
     product = tmp_path / "product"
     product.mkdir()
     given.keep_copy(tree, product)
     workspace = Workspace(product, adopt=False)
     given.take_over(product, workspace)
-    before = contents(product / "base")
-    change = workspace.apply({"base/main.py": "print(1)\n", "./base/new.py": "print(1)\n"})
-    assert set(change.refused) == {"base/main.py", "./base/new.py"}
-    assert contents(product / "base") == before
+    before = contents(product)
+    names = ("base/main.py", "./base/new.py", "requirements.txt", ".env", "words/logo.png")
+    change = workspace.apply(dict.fromkeys(names, "print(1)\n"))
+    assert set(change.refused) == set(names)
+    assert contents(product) == before
 
 
 def test_the_program_runs_without_the_kept_copy_beside_it(tmp_path: Path) -> None:
