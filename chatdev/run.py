@@ -184,7 +184,7 @@ def _run(
         chain.run()
         code = _end(chain, events)
         if company.flags.with_memory:
-            remember(folder.parent / STORE, events)
+            _remember(folder.parent / STORE, events)
         progress.close()
         print(summary(events, folder), flush=True)
         return code
@@ -243,9 +243,25 @@ def _lessons(journal: Journal, store: Path, task: str) -> str:
     key = digest("memory", task)
     learnt = journal.recall(Learnt, key)
     if learnt is None:
-        learnt = Learnt(key, "memory", recall(store, task))
+        learnt = Learnt(key, "memory", _recalled(store, task))
         journal.append(learnt)
     return learnt.text
+
+
+def _recalled(store: Path, task: str) -> str:
+    try:
+        return recall(store, task)
+    except OSError as error:
+        say(f"with_memory is on, but {store} cannot be read ({error.strerror}).")
+        return ""
+
+
+def _remember(store: Path, events: Sequence[Event]) -> None:
+    """Write down what the run taught. It has ended, and it has not failed where that cannot be done."""
+    try:
+        remember(store, events)
+    except OSError as error:
+        say(f"with_memory is on, but {store} cannot be written ({error.strerror}).")
 
 
 def _end(chain: ChatChain, events: Sequence[Event]) -> int:

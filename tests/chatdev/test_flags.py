@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import chatdev.preparation
+import chatdev.run
 from chatdev import memory
 from chatdev.cli import main
 from chatdev.company import PROJECT
@@ -157,6 +158,23 @@ def test_a_run_that_goes_on_from_within_its_folder_remembers_in_the_warehouse(
     monkeypatch.chdir(product)
     assert resume(Path()) == 0
     assert (tmp_path / "warehouse" / memory.STORE).is_file() and not (product / memory.STORE).exists()
+
+
+def test_a_store_that_cannot_be_used_does_no_harm_and_is_named(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "warehouse" / memory.STORE).mkdir(parents=True)
+    code, _ = run({"with_memory": "True"}, script=WRONG)
+    said = capsys.readouterr()
+    assert code == 0 and "The product is in" in said.out
+    assert "memory.jsonl cannot be written (Is a directory)." in said.err
+
+    def refuse(*arguments: object) -> str:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(chatdev.run, "recall", refuse)
+    assert run({"with_memory": "True"})[0] == 0
+    assert "memory.jsonl cannot be read (Permission denied)." in capsys.readouterr().err
 
 
 def test_a_prompt_with_a_place_for_examples_has_them_there(run: Run, tools: Tools, tmp_path: Path) -> None:
