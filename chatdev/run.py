@@ -83,7 +83,7 @@ def start(settings: Settings, warehouse: Path) -> int:
         if (name, organization) != (settings.name, settings.organization):
             say(f"The product folder is named {name}_{organization}: no file system takes every name.")
         try:
-            folder, stamp = product.create_folder(warehouse, name, organization)
+            folder, stamp = product.create_folder(warehouse.resolve(), name, organization)
             product.copy_company(company, folder)
             (folder / f"{name}.prompt").write_text(settings.task, encoding="utf-8", newline="\n")
             if company.flags.incremental_develop:

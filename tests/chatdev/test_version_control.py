@@ -54,6 +54,15 @@ def test_a_folder_base_of_ones_own_has_a_history_and_the_kept_copy_has_none(tmp_
     assert git(tmp_path, "log", "--format=%s") == ["v1.0 Code Complete #1 Finished"]
 
 
+def test_the_warehouse_may_be_given_from_where_one_stands(
+    tmp_path: Path, arguments: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main([*arguments, "--warehouse", "here"]) == 0
+    (product,) = (tmp_path / "here").iterdir()
+    assert git(product, "show", "HEAD:main.py") == ["print(2)"]
+
+
 def test_a_package_called_base_is_tracked_where_no_code_was_given(
     tmp_path: Path, arguments: list[str], tools: Tools
 ) -> None:
