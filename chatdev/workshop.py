@@ -99,10 +99,10 @@ class Workshop:
         """Put each of `pictures`, names with descriptions, into the product where it is not there yet."""
         workspace = self.environment.workspace
         for name, description in pictures.items():
+            if workspace.holds(name):
+                continue
             if refused := workspace.refuses(name):
                 self.journal.append(Noted(subtask, f"A picture was not drawn: {name}: {refused}"))
-                continue
-            if (workspace.root / name).exists():
                 continue
             key = digest("picture", name, description)
             drawn = self.journal.recall(Drawn, key)

@@ -103,8 +103,8 @@ class Workspace:
 
     Files already there belong to the product when `adopt` is true; they may be changed but are never
     deleted. With `adopt=False` only what `apply` writes belongs to it, so that a replayed run sees the files
-    it saw the first time, whatever an interrupted run left behind. What is `closed`, files by
-    their path and folders at the top by their name, stays as it is.
+    it saw the first time, whatever an interrupted run left behind. What is `closed`, files by their path and
+    folders at the top by their name, stays as it is.
     """
 
     def __init__(self, root: Path, *, adopt: bool = True) -> None:
@@ -172,6 +172,11 @@ class Workspace:
         """Why no file of this name can be written; None where it can be."""
         path = normal_path(name)
         return refusal(path, allow=allow) or self._obstacle(path)
+
+    def holds(self, name: str) -> bool:
+        """Whether there is a file of this name, text or not."""
+        path = normal_path(name)
+        return refusal(path) is None and (self.root / path).is_file()
 
     def _obstacle(self, path: str) -> str | None:
         """Why the disk as it is leaves no room for `path`."""

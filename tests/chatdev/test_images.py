@@ -113,8 +113,16 @@ def test_names_that_no_file_may_have_are_not_drawn(play: Play) -> None:
         return b""
 
     played = play(["ArtDesign"], {"ArtDesign": "".join(f"{name}: a trap\n" for name in names)}, painter=paint)
-    assert asked == [] and len(played.events(Noted)) == 3
+    assert asked == [] and len(played.events(Noted)) == len(names)
     assert not list(played.folder.rglob("*.png")) and not Path("/tmp/trap_of_a_test.png").exists()
+
+
+def test_a_picture_that_was_given_is_neither_drawn_nor_spoken_of(play: Play, tmp_path: Path) -> None:
+    (tmp_path / "product").mkdir()
+    (tmp_path / "product" / "sun.png").write_bytes(b"mine")
+    played = play(["ArtDesign"], {"ArtDesign": "sun.png: a yellow sun"})
+    assert played.events(Drawn) == played.events(Noted) == []
+    assert (tmp_path / "product" / "sun.png").read_bytes() == b"mine"
 
 
 class ImageServer(BaseHTTPRequestHandler):
