@@ -321,6 +321,8 @@ class ChatChain:
         environment = self.environment
         environment.conclusions[phase.name] = conclusion_of(text)
         result = user_phases.after(own, environment, conclusions.after_marker(text))
+        if phase.writes == "comments":
+            environment.review_finished = conclusions.review_finished(environment.comments)
         for reply in result.changes:
             self.workshop.change_codes(phase, reply)
         if result.requirements != environment.requirements:

@@ -51,6 +51,20 @@ class Slogan(Phase):
 """
 
 
+REVIEW = """
+from chatdev.phase import Phase
+
+
+class CodeReviewComment(Phase):
+    def update_phase_env(self, chat_env):
+        self.phase_env.update({"codes": chat_env.get_codes()})
+
+    def update_chat_env(self, chat_env):
+        chat_env.env_dict["review_comments"] = self.seminar_conclusion
+        return chat_env
+"""
+
+
 class Company:
     """A company with a chain of `Coding`, `Slogan`, `Advert`, and the command that runs it."""
 
@@ -95,6 +109,17 @@ def test_a_users_phase_fills_its_prompt_and_concludes_as_it_wants(
     assert (product / "requirements.txt").read_text() == "pygame\n"
     assert f"**[Slogan]**: {product}" in capsys.readouterr().err
     assert chatdev.phase is sys.modules["chatdev.phase"] and not hasattr(chatdev.phase.Phase, "update_chat_env")
+
+
+def test_a_review_of_a_users_own_ends_when_nothing_is_left_to_say(tmp_path: Path, tools: Tools) -> None:
+    folder = tools.write_company(tmp_path / "company", ["Coding", tools.REVIEW])
+    (folder / "phases.py").write_text(REVIEW)
+    script = {"Coding": GOOD, "CodeReviewComment": "<INFO> Finished"}
+    arguments = ["--config", str(folder), "--model", tools.script_file(tmp_path / "script.json", script)]
+    assert main([*arguments, "--uq", "off", "--warehouse", str(tmp_path / "warehouse")]) == 0
+    (product,) = (tmp_path / "warehouse").iterdir()
+    answered = [event.subtask for event in read(product / "journal.jsonl") if isinstance(event, Answered)]
+    assert answered == ["Coding", "CodeReviewComment"]
 
 
 def test_a_resumed_run_has_the_users_phases_with_it(company: Company) -> None:
