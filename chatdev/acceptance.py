@@ -107,10 +107,12 @@ def shown(runs: Iterable[AcceptanceRun]) -> str:
     return "\n".join(line for run in runs for line in (f"$ {run.line}", *run.expected))
 
 
-def execute_session(product: Path, runs: Sequence[AcceptanceRun], *, isolated: bool) -> list[dict[str, Any]]:
-    """Run the session in a private copy of `product`; one JSON-able outcome a run, in order."""
+def execute_session(
+    product: Path, runs: Sequence[AcceptanceRun], *, isolated: bool, ignore: Sequence[str] = sandbox.IGNORED
+) -> list[dict[str, Any]]:
+    """Run the session in a private copy of `product` without `ignore`; one JSON-able outcome a run, in order."""
     outcomes: list[dict[str, Any]] = []
-    with sandbox.scratch_copy(product) as scratch:
+    with sandbox.scratch_copy(product, ignore) as scratch:
         for run in runs:
             for name, content in run.files.items():
                 # Where the program has put a folder or a link in its place, the file is not made.

@@ -81,7 +81,9 @@ class ChatChain:
         ends = loop_named(entry.phase).ends
         environment = self.environment
         environment.review_finished = environment.person_left = environment.stalled = False
+        environment.cycles = entry.cycles
         for cycle in range(1, entry.cycles + 1):
+            environment.cycle = cycle
             for member in entry.composition:
                 ready = self._prepare(phase_named(member.phase))
                 if self._ended(ends):
@@ -230,13 +232,13 @@ class ChatChain:
         placed = user_phases.before(own, self.environment) if own else {}
         values = {**self.environment.values(room), **placed, **roles}
         text = prompt.text(composed)
-        lessons = self.environment.lessons if phase_named(prompt.name).recalls and "{examples}" not in text else ""
+        added = (str(values[name]) for name in phase_named(prompt.name).adds if f"{{{name}}}" not in text)
         return Scene(
             assistant_role=prompt.assistant_role,
             user_role=prompt.user_role,
             assistant_prompt=role_prompt(self.company, prompt.assistant_role, values),
             user_prompt=role_prompt(self.company, prompt.user_role, values),
-            opening=fill(text, values) + (f"\n\n{lessons}" if lessons else ""),
+            opening="\n\n".join([fill(text, values), *filter(None, added)]),
             max_turns=turns,
         )
 
@@ -319,6 +321,8 @@ class ChatChain:
         environment = self.environment
         environment.conclusions[phase.name] = conclusion_of(text)
         result = user_phases.after(own, environment, conclusions.after_marker(text))
+        if phase.writes == "comments":
+            environment.review_finished = conclusions.review_finished(environment.comments)
         for reply in result.changes:
             self.workshop.change_codes(phase, reply)
         if result.requirements != environment.requirements:
@@ -327,10 +331,14 @@ class ChatChain:
             self._keep_manual(phase, result.manual)
 
     def _keep_requirements(self, phase: Phase, text: str) -> None:
-        environment = self.environment
-        given = environment.given.files.get("requirements.txt", "") if environment.given else ""
-        environment.requirements = conclusions.packages(text, frozenset(sys.stdlib_module_names), given)
+        environment, given = self.environment, self.environment.given
+        files = environment.workspace.files()
+        listed = files.get("requirements.txt", "") if given else ""
+        environment.requirements = conclusions.packages(text, frozenset(sys.stdlib_module_names), listed)
         self.workshop.write({"requirements.txt": environment.requirements}, phase.name)
+        if given and given.unchanged(files):
+            # To list the packages of code is no change to it.
+            environment.given = replace(given, files=environment.workspace.files())
 
     def _keep_manual(self, phase: Phase, text: str) -> None:
         self.environment.manual = conclusions.manual(text)

@@ -96,18 +96,25 @@ def check(
 ) -> Verdict:
     """Check `files`, which lie in `product`. Executions are journalled, and recalled in a resumed run.
 
-    A program that `needs_arguments` may refuse to start without them, with a message. What was unfinished in
-    `given` code is no finding, and where that had no main.py none is asked for.
+    A program that `needs_arguments` may refuse to start without them, with a message. What was unfinished or
+    broken in `given` code is no finding, and where that had no main.py none is asked for.
     """
     before = given or Given({"main.py": ""}, base="")
-    broken = (*syntax_errors(files), *before.new(undefined_local_imports(files)))
+    broken = before.new((*syntax_errors(files), *undefined_local_imports(files)))
     missing = before.new(unimplemented(files))
     if "main.py" not in files:
         status = "fails" if "main.py" in before.files or broken else "not_verifiable"
         return Verdict(broken, missing, status, "There is no main.py to start.")
     if broken:
         return Verdict(broken, missing, "fails", "It does not compile.")
-    started = _recorded(journal, "start", files, ["python", "main.py"], lambda: _start(product, isolated, before))
+    ignore = (*sandbox.IGNORED, f"/{before.base}")
+
+    def start() -> dict[str, Any]:
+        verdict = sandbox.run_program(product, isolated=isolated, ignore=ignore, compiles=given is None)
+        execution = asdict(verdict.execution) if verdict.execution else None
+        return {"status": verdict.status, "reason": verdict.reason, "execution": execution}
+
+    started = _recorded(journal, "start", files, ["python", "main.py"], start)
     results: tuple[RunResult, ...] = ()
     ended_well: list[bool] = []
     if runs:
@@ -117,7 +124,7 @@ def check(
             "acceptance",
             files,
             command,
-            lambda: {"runs": execute_session(product, runs, isolated=isolated)},
+            lambda: {"runs": execute_session(product, runs, isolated=isolated, ignore=ignore)},
         )
         pairs = list(zip(runs, session["runs"], strict=False))
         results = tuple(judge(run, outcome) for run, outcome in pairs)
@@ -136,12 +143,6 @@ def _status(started: dict[str, Any], ended_well: Sequence[bool], needs_arguments
     if status == "fails" and needs_arguments and _refuses(started["execution"]):
         return "runs", "It does not start without the arguments it needs, and says so."
     return status, reason
-
-
-def _start(product: Path, isolated: bool, given: Given) -> dict[str, Any]:
-    verdict = sandbox.run_program(product, isolated=isolated, ignore=(*sandbox.IGNORED, f"/{given.base}"))
-    execution = asdict(verdict.execution) if verdict.execution else None
-    return {"status": verdict.status, "reason": verdict.reason, "execution": execution}
 
 
 def _refuses(execution: dict[str, Any] | None) -> bool:

@@ -30,7 +30,7 @@ class Environment:
 
     `stalled` means that the last change to the product changed nothing, `setback` why the last one was taken
     back, `suspect` is the function that the tester blames. `given` is the code that an incremental run began with,
-    `lessons` what similar products taught.
+    `lessons` what similar products taught, `cycle` the round of the loop, of at most `cycles`.
     """
 
     task: str
@@ -59,6 +59,8 @@ class Environment:
     given: Given | None = None
     lessons: str = ""
     setback: str = ""
+    cycle: int = 1
+    cycles: int = 1
     conclusions: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -116,6 +118,8 @@ class Environment:
             "requirements": self.requirements,
             "examples": self.lessons,
             "setback": self.setback,
+            "cycle_index": self.cycle,
+            "cycle_num": self.cycles,
             "unimplemented_file": self.unimplemented_file,
             "gaps": self.gaps,
             "images": "\n".join(f"{name}: {description}" for name, description in sorted(self.images.items())),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -26,7 +27,7 @@ class Phase:
     keeps: str = ""
     reflection: str = "What was decided? Answer in one sentence."
     form: str = ""
-    recalls: bool = False
+    adds: Sequence[str] = ()
     max_tokens: int = 2048
     temperature: float = 0.2
 

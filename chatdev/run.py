@@ -83,7 +83,7 @@ def start(settings: Settings, warehouse: Path) -> int:
         if (name, organization) != (settings.name, settings.organization):
             say(f"The product folder is named {name}_{organization}: no file system takes every name.")
         try:
-            folder, stamp = product.create_folder(warehouse, name, organization)
+            folder, stamp = product.create_folder(warehouse.resolve(), name, organization)
             product.copy_company(company, folder)
             (folder / f"{name}.prompt").write_text(settings.task, encoding="utf-8", newline="\n")
             if company.flags.incremental_develop:
@@ -111,6 +111,7 @@ def resume(folder: Path, *, allow_unsandboxed: bool = False, base_url: str | Non
 
     `base_url` is where the server stands now, should it have moved.
     """
+    folder = folder.resolve()  # "." has no parent to be seen
     path = folder / FILE_NAME
     try:
         events = read(path)
@@ -130,6 +131,8 @@ def resume(folder: Path, *, allow_unsandboxed: bool = False, base_url: str | Non
     company = company_of(str(folder))
     user_phases = user_phases_of(company)
     check_settings(settings, None)
+    if company.flags.incremental_develop and not (folder / given.base_of(folder)).is_dir():
+        raise BadArguments(f"{folder}: the copy of the given code is gone; put {given.base_of(folder)} back.")
     retriever = retriever_of(settings)
     model = open_model(settings.model, base_url=settings.base_url, quantize=settings.quantize)
     try:
@@ -155,17 +158,24 @@ def _run(
     settings: Settings,
     means: _Means,
 ) -> int:
-    environment = _environment(folder, company, settings)
+    environment = Environment(
+        task=settings.task,
+        workspace=Workspace(folder, adopt=False),
+        gui_design=company.flags.gui_design,
+    )
     library = Library(means.retriever, environment, journal) if means.retriever else None
     chain = _chain(environment, journal, company, settings, means, library)
     events: list[Event] = []
     log = ChatLog(folder / f"{started.product}_{started.organization}_{started.stamp}.log", company)
     progress = Progress(sys.stderr)
     journal.listeners += [lambda event, replayed: events.append(event), log, progress]
-    if company.flags.git_management:
-        journal.listeners.append(History(folder, sys.stderr))
     try:
         journal.append(started)
+        if company.flags.incremental_develop:
+            environment.given = given.take_over(folder, environment.workspace)
+        if company.flags.git_management:
+            kept = [environment.given.base] if environment.given else []
+            journal.listeners.append(History(folder, kept, sys.stderr))
         for warning in company.warnings:
             journal.append(Noted("", str(warning)))
         _look_around(chain, folder.parent, library)
@@ -174,7 +184,7 @@ def _run(
         chain.run()
         code = _end(chain, events)
         if company.flags.with_memory:
-            remember(folder.parent / STORE, events)
+            _remember(folder.parent / STORE, events)
         progress.close()
         print(summary(events, folder), flush=True)
         return code
@@ -192,17 +202,6 @@ def _run(
         progress.close()
         log.close()
         journal.close()
-
-
-def _environment(folder: Path, company: Company, settings: Settings) -> Environment:
-    environment = Environment(
-        task=settings.task,
-        workspace=Workspace(folder, adopt=False),
-        gui_design=company.flags.gui_design,
-    )
-    if company.flags.incremental_develop:
-        environment.given = given.take_over(folder, environment.workspace)
-    return environment
 
 
 def _chain(
@@ -244,9 +243,25 @@ def _lessons(journal: Journal, store: Path, task: str) -> str:
     key = digest("memory", task)
     learnt = journal.recall(Learnt, key)
     if learnt is None:
-        learnt = Learnt(key, "memory", recall(store, task))
+        learnt = Learnt(key, "memory", _recalled(store, task))
         journal.append(learnt)
     return learnt.text
+
+
+def _recalled(store: Path, task: str) -> str:
+    try:
+        return recall(store, task)
+    except OSError as error:
+        say(f"with_memory is on, but {store} cannot be read ({error.strerror}).")
+        return ""
+
+
+def _remember(store: Path, events: Sequence[Event]) -> None:
+    """Write down what the run taught. It has ended, and it has not failed where that cannot be done."""
+    try:
+        remember(store, events)
+    except OSError as error:
+        say(f"with_memory is on, but {store} cannot be written ({error.strerror}).")
 
 
 def _end(chain: ChatChain, events: Sequence[Event]) -> int:

@@ -12,15 +12,15 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from chatdev.company import Company
 from chatdev.environment import Environment
-from chatdev.reply import render_files
+from chatdev.reply import parse_reply, render_files
+from chatdev.workspace import is_product
 
 FILE, COPY = "phases.py", "PhaseConfig.py"
-_RECORDS = ("meta.txt", "journal.jsonl", "*.prompt")
 # What the original's env_dict calls the fields of the environment.
 _FIELDS = {
     "task_prompt": "task",
@@ -48,10 +48,11 @@ class Phase:
         phase_prompt: str,
         role_prompts: Mapping[str, str],
         phase_name: str,
+        log_filepath: str,
         **others: Any,
     ) -> None:
         self.assistant_role_name, self.user_role_name = assistant_role_name, user_role_name
-        self.phase_prompt, self.phase_name = phase_prompt, phase_name
+        self.phase_prompt, self.phase_name, self.log_filepath = phase_prompt, phase_name, log_filepath
         self.assistant_role_prompt = role_prompts.get(assistant_role_name, "")
         self.user_role_prompt = role_prompts.get(user_role_name, "")
         self.phase_env: dict[str, Any] = {}
@@ -75,8 +76,16 @@ class ChatEnv:
         self.changes: list[str] = []
         self.requirements, self.manual = environment.requirements, environment.manual
 
+    @property
+    def codes(self) -> SimpleNamespace:
+        """The files by name, those of the replies so far among them, as its `codebooks`."""
+        files = self._environment.workspace.files()
+        for reply in self.changes:
+            files |= parse_reply(reply, known_files=list(files), language=self._environment.language).files
+        return SimpleNamespace(codebooks=files)
+
     def get_codes(self) -> str:
-        return render_files(self._environment.workspace.files())
+        return render_files(self.codes.codebooks)
 
     def update_codes(self, generated_content: str) -> None:
         self.changes.append(generated_content)
@@ -104,8 +113,7 @@ def phases_file(folder: Path) -> Path | None:
     """The file of user's phases that belongs to the company in `folder`, if it has one."""
     if (folder / COPY).is_file():
         return folder / COPY
-    is_product = any(any(folder.glob(name)) for name in _RECORDS)
-    return folder / FILE if not is_product and (folder / FILE).is_file() else None
+    return folder / FILE if not is_product(folder) and (folder / FILE).is_file() else None
 
 
 def load_user_phases(company: Company) -> dict[str, Phase]:
@@ -136,9 +144,10 @@ def load_user_phases(company: Company) -> dict[str, Phase]:
 
 def before(phase: Phase, environment: Environment) -> dict[str, Any]:
     """What the prompt of a user's phase may name. Raises UserPhaseError."""
-    with _told(phase.phase_name, "update_phase_env failed"):
+    with _told(type(phase).__name__, "update_phase_env failed"):
+        phase.phase_env |= {"cycle_index": environment.cycle, "cycle_num": environment.cycles}
         phase.update_phase_env(ChatEnv(environment))
-    return phase.phase_env
+        return dict(phase.phase_env)
 
 
 def after(phase: Phase, environment: Environment, conclusion: str) -> ChatEnv:
@@ -149,14 +158,14 @@ def after(phase: Phase, environment: Environment, conclusion: str) -> ChatEnv:
     """
     phase.seminar_conclusion = conclusion
     chat_env = ChatEnv(environment)
-    with _told(phase.phase_name, "update_chat_env failed"):
+    with _told(type(phase).__name__, "update_chat_env failed"):
         phase.update_chat_env(chat_env)
-    for name, value in chat_env.env_dict.items():
-        if name in _FIELDS:
-            setattr(environment, _FIELDS[name], str(value))
-        else:
-            environment.conclusions[name] = str(value)
-    environment.conclusions |= {name: str(value) for name, value in phase.phase_env.items()}
+        for name, value in chat_env.env_dict.items():
+            if name in _FIELDS:
+                setattr(environment, _FIELDS[name], str(value))
+            else:
+                environment.conclusions[name] = str(value)
+        environment.conclusions |= {name: str(value) for name, value in phase.phase_env.items()}
     return chat_env
 
 
@@ -169,7 +178,7 @@ def _told(where: object, what: str) -> Iterator[None]:
     """Whatever a user's code raises becomes one sentence."""
     try:
         yield
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UserPhaseError(f"{where}: {what}: {type(error).__name__}: {error}") from error
 
 
@@ -180,6 +189,8 @@ def _names_of_the_original() -> Iterator[None]:
         "chatdev.phase": {"Phase": Phase},
         "chatdev.chat_env": {"ChatEnv": ChatEnv},
         "chatdev.utils": {"log_visualize": _shown},
+        # The log has the numbers of a run at its end.
+        "chatdev.statistics": {"get_info": lambda directory, log_filepath: ""},
     }
     replaced = {name: sys.modules.get(name) for name in stand_ins}
     for name, contents in stand_ins.items():

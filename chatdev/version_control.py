@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TextIO
 
-from chatdev.given import BASE
 from journal import Event
 from journal.events import RunEnded, SubtaskEnded, SubtaskStarted
 
@@ -22,19 +22,20 @@ _MESSAGES = {
     "CodeReviewHuman": "Human Review #{cycle} Finished",
     "TestModification": "Test #{cycle} Finished",
 }
-_NOT_TRACKED = ("journal.jsonl", "*.log", ".*.tmp", "__pycache__/", f"/{BASE}/")
+_NOT_TRACKED = ("journal.jsonl", "*.log", ".*.tmp", "__pycache__/")
 _SETTINGS = ("user.name=UA-ChatDev", "user.email=ua-chatdev@localhost", f"core.hooksPath={os.devnull}")
 
 
 class History:
-    """A journal listener that commits what each subtask changed in the product `folder`.
+    """A journal listener that commits what each subtask changed in the product `folder`, outside folders `kept`.
 
     What a resumed run walks through again is in the repository already. Where git fails, `out` is told why
     and the run goes on.
     """
 
-    def __init__(self, folder: Path, out: TextIO) -> None:
+    def __init__(self, folder: Path, kept: Sequence[str], out: TextIO) -> None:
         self._folder, self._out = folder, out
+        self._not_tracked = (*_NOT_TRACKED, *(f"/{name}/" for name in kept))
         self._cycle: int | None = None
 
     def __call__(self, event: Event, replayed: bool) -> None:
@@ -42,7 +43,7 @@ class History:
             self._cycle = event.cycle
         elif isinstance(event, SubtaskEnded) and not replayed:
             message = _MESSAGES.get(event.subtask, f"Finish {event.subtask}")
-            self._commit(message.replace("{cycle}", str(self._cycle)))
+            self._commit(message.replace("{cycle}", str(self._cycle or 1)))
         elif isinstance(event, RunEnded):
             self._commit("Final Version")
 
@@ -52,7 +53,7 @@ class History:
                 self._git("init", "--quiet", "--template=")
                 exclude = self._folder / ".git" / "info" / "exclude"
                 exclude.parent.mkdir(exist_ok=True)
-                exclude.write_text("\n".join(_NOT_TRACKED) + "\n", encoding="utf-8")
+                exclude.write_text("".join(f"{name}\n" for name in self._not_tracked), encoding="utf-8")
             self._git("add", "--all")
             if self._git("status", "--porcelain"):
                 version = float(self._git("rev-list", "--all", "--count")) + 1

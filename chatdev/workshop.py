@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import base64
 import re
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
+import sandbox
 from camel.messages import Answer
 from chatdev.checkpoint import Verdict, check
 from chatdev.environment import Environment
@@ -99,15 +99,17 @@ class Workshop:
         """Put each of `pictures`, names with descriptions, into the product where it is not there yet."""
         workspace = self.environment.workspace
         for name, description in pictures.items():
-            if (workspace.root / name).exists():
+            if workspace.holds(name):
+                continue
+            if refused := workspace.refuses(name):
+                self.journal.append(Noted(subtask, f"A picture was not drawn: {name}: {refused}"))
                 continue
             key = digest("picture", name, description)
             drawn = self.journal.recall(Drawn, key)
             if drawn is None:
                 drawn = Drawn(key, subtask, name, description, *self._painted(description))
                 self.journal.append(drawn)
-            if refused := workspace.place(name, base64.b64decode(drawn.png)):
-                self.journal.append(Noted(subtask, f"A picture was not saved: {name}: {refused}"))
+            workspace.place(name, base64.b64decode(drawn.png))
 
     def _painted(self, description: str) -> tuple[str, str]:
         """A picture in base64, and why it is only a placeholder, where it had to be."""
@@ -141,10 +143,11 @@ class Workshop:
 
     def trial(self, answer: Answer) -> Verdict:
         """The verdict on the product as it would be with `answer`; the product stays as it is."""
-        known = self.environment.workspace.files()
-        with tempfile.TemporaryDirectory(prefix="trial-") as folder:
-            trial = Workspace(Path(folder))
-            trial.apply(known)
+        workspace = self.environment.workspace
+        known = workspace.files()
+        with sandbox.scratch_copy(workspace.root) as folder:
+            trial = Workspace(folder, adopt=False)
+            trial.adopt(known)
             trial.apply(self._files_of(answer.text, known)[0])
             return self._check(trial)
 

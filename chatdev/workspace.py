@@ -9,6 +9,7 @@ import difflib
 import os
 import re
 import secrets
+import shutil
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
@@ -17,6 +18,7 @@ from pathlib import Path, PurePosixPath
 DRAFTS = ".*.tmp"
 """Half-written files; a killed run may leave one behind."""
 
+_RECORDS = ("meta.txt", "journal.jsonl", "*.prompt")
 # What the company itself writes at the top of the product folder.
 _RESERVED = (
     "journal.jsonl",
@@ -87,6 +89,11 @@ def refusal(path: str, *, allow: Collection[str] = ()) -> str | None:
     return None
 
 
+def is_product(folder: Path) -> bool:
+    """Whether `folder` is what a company made, or began to make."""
+    return any(any(folder.glob(name)) for name in _RECORDS)
+
+
 def _size(text: str) -> int:
     return len(text.encode("utf-8"))
 
@@ -96,11 +103,13 @@ class Workspace:
 
     Files already there belong to the product when `adopt` is true; they may be changed but are never
     deleted. With `adopt=False` only what `apply` writes belongs to it, so that a replayed run sees the files
-    it saw the first time, whatever an interrupted run left behind.
+    it saw the first time, whatever an interrupted run left behind. What is `closed`, files by their path and
+    folders at the top by their name, stays as it is.
     """
 
     def __init__(self, root: Path, *, adopt: bool = True) -> None:
         self.root = root
+        self.closed: Collection[str] = ()
         root.mkdir(parents=True, exist_ok=True)
         self._adopted = frozenset(_texts_below(root) if adopt else ())
         self._paths = dict.fromkeys(sorted(self._adopted))  # a dict for its order
@@ -124,7 +133,7 @@ class Workspace:
         for name, text in changes.items():
             path = normal_path(name)
             text = text.replace("\r\n", "\n").replace("\r", "\n")
-            why = refusal(path, allow=allow) or self._obstacle(path) or _unstorable(text)
+            why = self.refuses(path, allow=allow) or _unstorable(text)
             if why:
                 refused[name] = why
                 continue
@@ -159,9 +168,21 @@ class Workspace:
         change = self.apply(snapshot.files)
         return Change(change.written, tuple(doomed), diffs | change.diffs, change.refused)
 
+    def refuses(self, name: str, *, allow: Collection[str] = ()) -> str | None:
+        """Why no file of this name can be written; None where it can be."""
+        path = normal_path(name)
+        return refusal(path, allow=allow) or self._obstacle(path)
+
+    def holds(self, name: str) -> bool:
+        """Whether there is a file of this name, text or not."""
+        path = normal_path(name)
+        return refusal(path) is None and (self.root / path).is_file()
+
     def _obstacle(self, path: str) -> str | None:
         """Why the disk as it is leaves no room for `path`."""
         target = self.root / path
+        if path in self.closed or path.partition("/")[0] in self.closed:
+            return "it is kept as it was given"
         inside = [target, *target.parents[: len(PurePosixPath(path).parts) - 1]]
         if any(step.is_symlink() for step in inside):
             return "the path leads through a symbolic link"
@@ -171,13 +192,9 @@ class Workspace:
             return "a file has the name of one of its folders"
         return None
 
-    def place(self, name: str, data: bytes) -> str | None:
-        """Write a file that is no text, such as a picture. Returns why it was refused, None where it was not."""
-        path = normal_path(name)
-        if why := refusal(path) or self._obstacle(path):
-            return why
-        self._put(path, data)
-        return None
+    def place(self, name: str, data: bytes) -> None:
+        """Write a file that is no text, such as a picture, under a `name` that is not refused."""
+        self._put(normal_path(name), data)
 
     def _write(self, path: str, text: str) -> None:
         target = self.root / path
@@ -193,6 +210,8 @@ class Workspace:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
+            if target.exists():
+                shutil.copymode(target, draft)
             draft.replace(target)
         finally:
             draft.unlink(missing_ok=True)

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import Distribution, distributions, version
@@ -107,8 +107,12 @@ class Documentation:
 
     @cached_property
     def _distributions(self) -> list[Distribution]:
-        # What an interrupted pip leaves behind has no name.
-        found = {item.name: item for item in distributions() if item.name}
+        found: dict[str, Distribution] = {}
+        for item in distributions():
+            # What an interrupted pip leaves behind has no name; the backport that some packages bring raises then.
+            with suppress(FileNotFoundError):
+                if item.name:
+                    found[item.name] = item
         return [found[name] for name in sorted(found) if self.only is None or name in self.only]
 
     @cached_property

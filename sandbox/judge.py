@@ -64,10 +64,12 @@ def run_program(
     *,
     isolated: bool = True,
     ignore: Sequence[str] = IGNORED,
+    compiles: bool = True,
 ) -> Verdict:
     """Judge the Python program `entry` of the product in `directory`, always run in a scratch copy.
 
-    `ignore` is left out of the copy, as `scratch_copy` understands it.
+    `ignore` is left out of the copy, as `scratch_copy` understands it. With `compiles`, a Python file that
+    does not compile is a failure, whether it is used or not.
 
     `stdin` is what its user types; with None the input is closed and, should the program ask, empty lines
     are typed (ones where it insists on a number). A program alive at the deadline runs, unless it printed
@@ -78,13 +80,14 @@ def run_program(
         return Verdict("fails", f"There is no {entry} to start.")
     if isolated and (missing := available()):
         return Verdict("not_verifiable", missing.reason)
-    with scratch_copy(directory, ignore) as copy:
-        compiled = run(copy, ["python", "-c", _COMPILE_ALL], limits, isolated=isolated)
-    if isinstance(compiled, Unavailable):
-        return Verdict("not_verifiable", compiled.reason)
-    if compiled.exit_code != 0:
-        return Verdict("fails", compiled.stdout.strip() or "Compiling its files took too much.", compiled)
-    execution = _converse(directory, ["python", entry, *arguments], stdin, limits, isolated)
+    if compiles:
+        with scratch_copy(directory, ignore) as copy:
+            compiled = run(copy, ["python", "-c", _COMPILE_ALL], limits, isolated=isolated)
+        if isinstance(compiled, Unavailable):
+            return Verdict("not_verifiable", compiled.reason)
+        if compiled.exit_code != 0:
+            return Verdict("fails", compiled.stdout.strip() or "Compiling its files took too much.", compiled)
+    execution = _converse(directory, ["python", entry, *arguments], stdin, limits, isolated, ignore)
     if isinstance(execution, Unavailable):
         return Verdict("not_verifiable", execution.reason)
     status, reason = _judge(execution, directory, asked_for_nothing=not arguments)
@@ -92,12 +95,17 @@ def run_program(
 
 
 def _converse(
-    directory: Path, command: list[str], stdin: str | None, limits: Limits, isolated: bool
+    directory: Path,
+    command: list[str],
+    stdin: str | None,
+    limits: Limits,
+    isolated: bool,
+    ignore: Sequence[str],
 ) -> Execution | Unavailable:
     """Run again with what the program turned out to need, a display or input; the last run counts."""
     typed, display = stdin or "", False
     while True:
-        with scratch_copy(directory) as copy:
+        with scratch_copy(directory, ignore) as copy:
             execution = run(copy, command, limits, stdin=typed, isolated=isolated, display=display)
         if isinstance(execution, Unavailable):
             return execution

@@ -216,6 +216,7 @@ class Tools:
     COMPLETION = COMPLETION
     REVIEW = REVIEW
     TEST = TEST
+    PHASES = PHASES
 
 
 @pytest.fixture(scope="session")

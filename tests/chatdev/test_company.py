@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -428,6 +430,16 @@ def test_the_command_rejects_the_twenty_broken_ones_on_the_right_line(capsys: py
     for name, place in EXPECTED.items():
         wanted = f"{BROKEN / name / place['file']}:{place['line']}: {place['key']}"
         assert any(line.startswith(wanted) for line in lines), wanted
+
+
+def test_a_console_without_the_characters_of_a_company_shows_the_rest(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write(root / "Mine", ChatChain={"chain": CHAIN, "名字": 1}, Phase=PHASES, Role=ROLES)
+    out = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(out, encoding="cp1252", write_through=True))
+    assert dispatch(["validate", str(folder)]) == 0
+    assert b"unknown key '??'" in out.getvalue()
 
 
 def test_the_command_tells_what_is_only_odd_and_accepts_it(root: Path, capsys: pytest.CaptureFixture[str]) -> None:

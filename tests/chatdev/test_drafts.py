@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from camel.messages import Answer
 from camel.models.scripted import Reply
 from chatdev.drafts import Drafting, always, drafting_hook, where_it_fails, within
+from chatdev.environment import Environment
 from chatdev.handoff import Hook
+from chatdev.workshop import Workshop
+from chatdev.workspace import Workspace
 from journal import Journal
 from journal.events import Answered, Executed, Sampled
 
@@ -30,6 +35,15 @@ def drafting(doubt: Any = always, more: int = 3) -> Callable[[Journal], Hook]:
 def played(play: Play, drafts: list[Any], hook: Any, session: str = SESSION) -> Any:
     script = {"AcceptanceRuns": session, "Coding": drafts}
     return play(["AcceptanceRuns", "Coding"], script, task=TASK, hook=hook)
+
+
+def test_a_draft_is_tried_beside_the_files_that_are_no_text(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path / "product", adopt=False)
+    (workspace.root / "data.bin").write_bytes(b"\xff")
+    workshop = Workshop(Environment("a task", workspace), Journal(tmp_path / "journal.jsonl"))
+    draft = "main.py\n```python\nprint(open('data.bin', 'rb').read())\n```\n"
+    assert workshop.trial(Answer(draft)).works
+    assert [path.name for path in workspace.root.iterdir()] == ["data.bin"]
 
 
 def test_the_draft_that_most_agree_with_is_handed_on(play: Play) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import chatdev.preparation
+import chatdev.run
 from chatdev import memory
 from chatdev.cli import main
 from chatdev.company import PROJECT
@@ -153,6 +154,35 @@ def test_a_resumed_run_recalls_what_it_recalled_and_a_damaged_store_does_no_harm
     assert run({"with_memory": "True"})[0] == 0
 
 
+def test_a_run_that_goes_on_from_within_its_folder_remembers_in_the_warehouse(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, product = run({"with_memory": "True"}, script=WRONG)
+    (tmp_path / "warehouse" / memory.STORE).unlink()
+    lines = (product / "journal.jsonl").read_bytes().splitlines(keepends=True)
+    (product / "journal.jsonl").write_bytes(b"".join(lines[:-1]))
+    monkeypatch.chdir(product)
+    assert resume(Path()) == 0
+    assert (tmp_path / "warehouse" / memory.STORE).is_file() and not (product / memory.STORE).exists()
+
+
+def test_a_store_that_cannot_be_used_does_no_harm_and_is_named(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "warehouse" / memory.STORE).mkdir(parents=True)
+    code, _ = run({"with_memory": "True"}, script=WRONG)
+    said = capsys.readouterr()
+    assert code == 0 and "The product is in" in said.out
+    assert "memory.jsonl cannot be written (Is a directory)." in said.err
+
+    def refuse(*arguments: object) -> str:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(chatdev.run, "recall", refuse)
+    assert run({"with_memory": "True"})[0] == 0
+    assert "memory.jsonl cannot be read (Permission denied)." in capsys.readouterr().err
+
+
 def test_a_prompt_with_a_place_for_examples_has_them_there(run: Run, tools: Tools, tmp_path: Path) -> None:
     store = tmp_path / "warehouse" / memory.STORE
     store.parent.mkdir()
@@ -202,6 +232,19 @@ def test_what_the_web_says_is_the_description(run: Run, monkeypatch: pytest.Monk
     assert web.asked == ["to-do list"]
     (retrieved,) = events(product, Retrieved)
     assert [passage["text"] for passage in retrieved.passages] == ["A list of things to do."]
+    (slogan,), (coding,) = prompts(product, "Slogan"), prompts(product, "Coding")
+    assert slogan == "[Slogan] for A to-do list"
+    assert coding.startswith("[Coding] in Python\n\n") and "A list of things to do." in coding
+
+
+def test_a_prompt_with_a_place_for_the_description_has_it_there_alone(
+    run: Run, tools: Tools, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_up(Web((Hit("Lists", "pydoc:lists", "A list of things to do.", 1.0),)), monkeypatch)
+    monkeypatch.setitem(tools.PHASES, "Coding", ("Programmer", "Chief Technology Officer", "({description})"))
+    _, product = run({"web_spider": "True"}, retrieval="docs", chain=["Coding"])
+    (coding,) = prompts(product, "Coding")
+    assert coding.count("A list of things to do.") == 1
 
 
 def test_where_nothing_is_found_a_note_says_so(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

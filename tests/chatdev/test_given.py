@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -12,12 +13,15 @@ from typing import Any
 import pytest
 
 from chatdev import given
+from chatdev.acceptance import parse_session
 from chatdev.additions import with_additions
+from chatdev.chain import ChatChain
+from chatdev.checkpoint import check
 from chatdev.cli import main
 from chatdev.company import PROJECT, ComposedEntry, SimpleEntry, load_company
 from chatdev.workspace import Workspace
-from journal import read
-from journal.events import Answered, Noted, RolledBack
+from journal import Event, Journal, read
+from journal.events import Answered, Executed, Noted, RolledBack
 
 Tools = Any  # the fixture of conftest.py
 PROJECT_GIVEN = PROJECT / "tests" / "data" / "incremental"
@@ -117,8 +121,8 @@ def test_a_reply_that_changes_nothing_is_asked_for_once_more(change: Callable[..
 def test_a_run_that_changes_nothing_does_not_succeed_and_says_so(
     change: Callable[..., tuple[int, Path]], tree: Path
 ) -> None:
-    code, product = change(CodeChange="I would rather not.")
-    assert code == 4
+    code, product = change(CodeChange="I would rather not.", EnvironmentDoc="```\nrich\n```")
+    assert code == 4 and (product / "requirements.txt").read_text() == "rich\n"
     notes = [event.note for event in read(product / "journal.jsonl") if isinstance(event, Noted)]
     assert "Nothing was changed: the product is the given code." in notes
     assert (product / "words/store/files.py").read_bytes() == (tree / "words/store/files.py").read_bytes()
@@ -138,17 +142,37 @@ def test_a_change_that_breaks_the_program_is_taken_back_and_asked_for_again_with
     assert "sorted" in (product / "words/store/files.py").read_text()
 
 
+def test_a_list_of_packages_that_cannot_be_read_stays_and_is_no_change(
+    change: Callable[..., tuple[int, Path]], tree: Path
+) -> None:
+    (tree / "requirements.txt").write_text("rich\n", encoding="utf-16")
+    code, product = change(CodeChange="I would rather not.", EnvironmentDoc="```\nflask\n```")
+    assert code == 4
+    assert (product / "requirements.txt").read_text("utf-16") == "rich\n"
+
+
+def test_a_change_of_the_list_of_packages_is_a_change_and_stays(
+    change: Callable[..., tuple[int, Path]], tree: Path
+) -> None:
+    (tree / "requirements.txt").write_text("rich==1\n")
+    listed = "requirements.txt\n```\nrich==2\n```\n"
+    code, product = change(CodeChange=listed, EnvironmentDoc="```\nrich\nflask\n```")
+    assert code == 0
+    assert (product / "requirements.txt").read_text() == "rich==2\nflask\n"
+
+
 def test_windows_line_ends_stay_in_a_file_that_changes(change: Callable[..., tuple[int, Path]]) -> None:
     page = "templates/page.html\n```html\n<h1>Words in order</h1>\n<ol>{words}</ol>\n```\n"
     _, product = change(CodeChange=page)
     assert (product / "templates/page.html").read_bytes() == b"<h1>Words in order</h1>\r\n<ol>{words}</ol>\r\n"
 
 
-def test_what_was_unfinished_before_is_nobodys_business(
+def test_what_was_unfinished_or_broken_before_is_nobodys_business(
     change: Callable[..., tuple[int, Path]], tree: Path
 ) -> None:
     old = "import some_inhouse_package\n\n\ndef later():\n    pass\n"
     (tree / "words" / "plans.py").write_text(old)
+    (tree / "templates" / "page.py").write_text("def {{ name }}:\n")
     code, product = change()
     assert code == 0
     assert (product / "words" / "plans.py").read_text() == old
@@ -198,6 +222,39 @@ def test_a_stopped_run_goes_on_although_the_given_folder_is_gone(
     }
 
 
+def test_a_disk_that_is_full_before_the_first_call_stops_the_run_which_can_go_on(
+    change: Callable[..., tuple[int, Path]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = shutil.copy
+
+    def copy_once(source: Path, target: Path) -> None:
+        if "base" in source.parts:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        copy(source, target)
+
+    monkeypatch.setattr(shutil, "copy", copy_once)
+    code, product = change()
+    assert code == 4
+    assert main(["--resume", str(product)]) == 4
+    monkeypatch.undo()
+    assert main(["--resume", str(product)]) == 0
+
+
+def test_a_stopped_run_whose_given_code_is_gone_says_so(
+    change: Callable[..., tuple[int, Path]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(ChatChain, "run", interrupt)
+    code, product = change()
+    assert code == 130
+    shutil.rmtree(product / "base")
+    assert main(["--resume", str(product)]) == 2
+    assert "the copy of the given code is gone; put base back." in capsys.readouterr().err
+
+
+def interrupt(chain: ChatChain) -> None:
+    raise KeyboardInterrupt
+
+
 def test_links_tools_and_records_are_left_out_and_named(tree: Path, tmp_path: Path) -> None:
     for path in (".git/config", "node_modules/a/b.js", "env/pyvenv.cfg", "journal.jsonl", "__pycache__/a.pyc"):
         (tree / path).parent.mkdir(parents=True, exist_ok=True)
@@ -227,6 +284,78 @@ def test_a_folder_called_base_of_ones_own_is_worked_on_too(tree: Path, tmp_path:
     taken = given.take_over(product, Workspace(product, adopt=False))
     assert taken.base == "base_before"
     assert taken.files["base/unit.py"] == "ONE = 1\n"
+
+
+def test_a_stopped_run_is_a_product_too_and_its_copy_no_code(tree: Path, tmp_path: Path) -> None:
+    (tree / "base").mkdir()
+    (tree / "journal.jsonl").write_text("{}")
+    for name in ("product", "later"):
+        (tmp_path / name).mkdir()
+    assert "base: made by a company" in given.keep_copy(tree, tmp_path / "product")
+    (tree / "base_before").mkdir()
+    (tree / "base" / "unit.py").write_text("ONE = 1\n")
+    assert "base_before: made by a company" in given.keep_copy(tree, tmp_path / "later")
+    assert (tmp_path / "later" / "base_before" / "base" / "unit.py").exists()
+
+
+def test_a_warehouse_can_be_given_without_being_copied_into_itself(tree: Path) -> None:
+    before = contents(tree)
+    product = tree / "product"
+    product.mkdir()
+    assert given.keep_copy(tree, product) == ("product: made by a company",)
+    assert contents(product / "base") == before
+
+
+def test_what_may_not_be_read_is_left_out_and_named(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may, closed = os.access, ("words.txt", "store")
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name not in closed and may(path, mode))
+    (tmp_path / "product").mkdir()
+    left_out = given.keep_copy(tree, tmp_path / "product")
+    assert set(left_out) == {"words.txt: not to be read", "words/store: not to be read"}
+
+
+def test_files_stay_executable_and_protected(tree: Path, tmp_path: Path) -> None:
+    (tree / "words.txt").chmod(0o444)
+    (tree / "main.py").chmod(0o755)
+    product = tmp_path / "product"
+    product.mkdir()
+    given.keep_copy(tree, product)
+    for _ in range(2):  # as in a resumed run
+        workspace = Workspace(product, adopt=False)
+        given.take_over(product, workspace)
+    workspace.apply({"main.py": "print(1)\n"})
+    modes = {path: (product / path).stat().st_mode & 0o777 for path in ("words.txt", "main.py")}
+    assert modes == {"words.txt": 0o444, "main.py": 0o755}
+
+
+def test_no_reply_changes_the_kept_copy_nor_what_nobody_was_shown(tree: Path, tmp_path: Path) -> None:
+    (tree / "requirements.txt").write_text("rich\n", encoding="utf-16")
+    (tree / ".env").write_text("TOKEN=secret")
+    product = tmp_path / "product"
+    product.mkdir()
+    given.keep_copy(tree, product)
+    workspace = Workspace(product, adopt=False)
+    given.take_over(product, workspace)
+    before = contents(product)
+    names = ("base/main.py", "./base/new.py", "requirements.txt", ".env", "words/logo.png")
+    change = workspace.apply(dict.fromkeys(names, "print(1)\n"))
+    assert set(change.refused) == set(names)
+    assert contents(product) == before
+
+
+def test_the_program_runs_without_the_kept_copy_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "base").mkdir()
+    source = "import os\nprint(os.path.exists('base'))\n"
+    (tmp_path / "main.py").write_text(source)
+    (run,) = parse_session("```\n$ python main.py\nFalse\n```")
+    journal = Journal(tmp_path / "journal.jsonl")
+    executed: list[Event] = []
+    journal.listeners.append(lambda event, replayed: executed.append(event))
+    assert check(tmp_path, {"main.py": source}, [run], journal, given=given.Given({"main.py": source})).passed
+    started = next(event.result for event in executed if isinstance(event, Executed))
+    assert started["execution"]["stdout"] == "False\n"
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ import pytest
 from chatdev import images
 from chatdev.cli import main
 from journal import read
-from journal.events import Drawn
+from journal.events import Drawn, Noted
 
 Play = Any  # the fixtures of conftest.py
 Tools = Any
@@ -104,9 +104,25 @@ def test_nobody_is_asked_to_use_pictures_where_there_are_none(play: Play, tools:
     assert play(chain, {**ART_SCRIPT, "ArtDesign": "No pictures."}).talker.phases == ["Coding", "ArtDesign"]
 
 
-def test_names_that_lead_out_of_the_product_are_not_drawn(play: Play) -> None:
-    played = play(["ArtDesign"], {"ArtDesign": "../up.png: a trap\n/tmp/trap_of_a_test.png: a trap"})
+def test_names_that_no_file_may_have_are_not_drawn(play: Play) -> None:
+    names = ("../up.png", "/tmp/trap_of_a_test.png", f"{'long' * 100}.png")
+    asked: list[str] = []
+
+    def paint(description: str) -> bytes:
+        asked.append(description)
+        return b""
+
+    played = play(["ArtDesign"], {"ArtDesign": "".join(f"{name}: a trap\n" for name in names)}, painter=paint)
+    assert asked == [] and len(played.events(Noted)) == len(names)
     assert not list(played.folder.rglob("*.png")) and not Path("/tmp/trap_of_a_test.png").exists()
+
+
+def test_a_picture_that_was_given_is_neither_drawn_nor_spoken_of(play: Play, tmp_path: Path) -> None:
+    (tmp_path / "product").mkdir()
+    (tmp_path / "product" / "sun.png").write_bytes(b"mine")
+    played = play(["ArtDesign"], {"ArtDesign": "sun.png: a yellow sun"})
+    assert played.events(Drawn) == played.events(Noted) == []
+    assert (tmp_path / "product" / "sun.png").read_bytes() == b"mine"
 
 
 class ImageServer(BaseHTTPRequestHandler):

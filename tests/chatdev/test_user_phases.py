@@ -15,13 +15,15 @@ from chatdev.company import PROJECT, validate_folder
 from journal import read
 from journal.events import Answered
 
-Tools = Any  # the fixture of conftest.py
+Play = Any  # the fixtures of conftest.py
+Tools = Any
 GOOD, BETTER = (f"main.py\n```python\nprint({number})\n```\n" for number in (1, 2))
 SCRIPT = {"Coding": GOOD, "Slogan": f"Think.\n<INFO> {BETTER}", "Advert": "Buy it."}
 # As a user would have written it beside the original's own phases.
 PHASES = """
 from chatdev.chat_env import ChatEnv
 from chatdev.phase import Phase
+from chatdev.statistics import get_info
 from chatdev.utils import log_visualize
 
 
@@ -30,18 +32,35 @@ class Slogan(Phase):
         super().__init__(**kwargs)
 
     def update_phase_env(self, chat_env):
-        self.phase_env = {"task": chat_env.env_dict["task_prompt"].upper(), "codes": chat_env.get_codes()}
+        self.phase_env.update({"task": chat_env.env_dict["task_prompt"].upper(), "codes": chat_env.get_codes()})
 
     def update_chat_env(self, chat_env) -> ChatEnv:
         chat_env.env_dict["mood"] = "cheerful"
         chat_env.env_dict["review_comments"] = "from " + self.assistant_role_name
         chat_env.update_codes(self.seminar_conclusion)
-        chat_env.rewrite_codes("Slogan Finished")
+        if chat_env.codes.codebooks["main.py"] != "print(2)\\n":
+            raise ValueError("No Valid Codes.")
+        chat_env.rewrite_codes("Slogan #" + str(self.phase_env["cycle_index"]) + " Finished")
         chat_env._update_manuals("# By hand")
         chat_env.rewrite_manuals()
         chat_env._update_requirements("```\\npygame\\n```")
         chat_env.rewrite_requirements()
         log_visualize("**[Slogan]**: " + chat_env.env_dict["directory"])
+        log_visualize(get_info(chat_env.env_dict["directory"], self.log_filepath))
+        return chat_env
+"""
+
+
+REVIEW = """
+from chatdev.phase import Phase
+
+
+class CodeReviewComment(Phase):
+    def update_phase_env(self, chat_env):
+        self.phase_env.update({"codes": chat_env.get_codes()})
+
+    def update_chat_env(self, chat_env):
+        chat_env.env_dict["review_comments"] = self.seminar_conclusion
         return chat_env
 """
 
@@ -92,6 +111,17 @@ def test_a_users_phase_fills_its_prompt_and_concludes_as_it_wants(
     assert chatdev.phase is sys.modules["chatdev.phase"] and not hasattr(chatdev.phase.Phase, "update_chat_env")
 
 
+def test_a_review_of_a_users_own_ends_when_nothing_is_left_to_say(tmp_path: Path, tools: Tools) -> None:
+    folder = tools.write_company(tmp_path / "company", ["Coding", tools.REVIEW])
+    (folder / "phases.py").write_text(REVIEW)
+    script = {"Coding": GOOD, "CodeReviewComment": "<INFO> Finished"}
+    arguments = ["--config", str(folder), "--model", tools.script_file(tmp_path / "script.json", script)]
+    assert main([*arguments, "--uq", "off", "--warehouse", str(tmp_path / "warehouse")]) == 0
+    (product,) = (tmp_path / "warehouse").iterdir()
+    answered = [event.subtask for event in read(product / "journal.jsonl") if isinstance(event, Answered)]
+    assert answered == ["Coding", "CodeReviewComment"]
+
+
 def test_a_resumed_run_has_the_users_phases_with_it(company: Company) -> None:
     (company.folder / "phases.py").write_text(PHASES)
     company.run()
@@ -108,6 +138,7 @@ def test_a_resumed_run_has_the_users_phases_with_it(company: Company) -> None:
     ("source", "said"),
     [
         ("def (", "phases.py: it cannot be loaded: SyntaxError"),
+        ("raise SystemExit(0)", "phases.py: it cannot be loaded: SystemExit: 0"),
         ("import nowhere_to_be_found", "phases.py: it cannot be loaded: ModuleNotFoundError: No module named"),
         ("from chatdev.phase import Coding", "phases.py: it cannot be loaded: ImportError: cannot import name"),
     ],
@@ -131,6 +162,21 @@ def test_a_phase_that_fails_on_the_way_stops_the_run_which_can_go_on(
     assert main(["--resume", str(company.product)]) == 0
 
 
+@pytest.mark.parametrize(
+    ("right", "wrong", "said"),
+    [
+        ("super().__init__(**kwargs)", "pass", "update_phase_env failed: AttributeError"),
+        ("return chat_env", "chat_env.env_dict = None", "update_chat_env failed: AttributeError"),
+    ],
+)
+def test_whatever_a_phase_does_wrong_is_one_sentence(
+    company: Company, capsys: pytest.CaptureFixture[str], right: str, wrong: str, said: str
+) -> None:
+    (company.folder / "phases.py").write_text(PHASES.replace(right, wrong))
+    assert company.run() == 2
+    assert f"Stopped: Slogan: {said}" in capsys.readouterr().err
+
+
 def test_what_a_model_wrote_is_never_loaded(company: Company, tmp_path: Path) -> None:
     trap = f"open({str(tmp_path / 'sprung')!r}, 'w')"
     company.run()
@@ -148,3 +194,18 @@ def test_validating_runs_nobodys_code(company: Company, tmp_path: Path) -> None:
     (company.folder / "phases.py").write_text(f"open({str(tmp_path / 'sprung')!r}, 'w')")
     assert validate_folder(company.folder, PROJECT) == []
     assert not (tmp_path / "sprung").exists()
+
+
+def test_a_prompt_may_say_which_round_of_a_loop_it_is(
+    play: Play, tools: Tools, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    who = tools.PHASES["CodeReviewComment"][:2]
+    monkeypatch.setitem(tools.PHASES, "CodeReviewComment", (*who, "round {cycle_index} of {cycle_num}"))
+    comments = ["Print 2.", "<INFO> Finished"]
+    script = {"Coding": GOOD, "CodeReviewComment": comments, "CodeReviewModification": BETTER}
+    talker = play(["Coding", tools.REVIEW], script).talker
+    said = zip(talker.phases, talker.prompts, strict=True)
+    assert [prompt for phase, prompt in said if phase == "CodeReviewComment"] == [
+        "[CodeReviewComment] round 1 of 3",
+        "[CodeReviewComment] round 2 of 3",
+    ]

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from chatdev.cli import main
+from chatdev.version_control import History
+from journal.events import SubtaskEnded
 
 Tools = Any  # the fixture of conftest.py
 GOOD, CRASHES = ("main.py\n```python\n" + code + "\n```\n" for code in ("print(2)", "raise SystemExit('no')"))
@@ -40,6 +43,33 @@ def arguments(tmp_path: Path, tools: Tools) -> list[str]:
 def product_of(tmp_path: Path) -> Path:
     (product,) = (tmp_path / "ware house").iterdir()
     return product
+
+
+def test_a_folder_base_of_ones_own_has_a_history_and_the_kept_copy_has_none(tmp_path: Path) -> None:
+    for path in ("base/unit.py", "base_before/base/unit.py"):
+        (tmp_path / path).parent.mkdir(parents=True)
+        (tmp_path / path).write_text("ONE = 1\n")
+    History(tmp_path, ["base_before"], sys.stderr)(SubtaskEnded("CodeComplete", "", 1, {}, 0.1), False)
+    assert git(tmp_path, "ls-files") == ["base/unit.py"]
+    assert git(tmp_path, "log", "--format=%s") == ["v1.0 Code Complete #1 Finished"]
+
+
+def test_the_warehouse_may_be_given_from_where_one_stands(
+    tmp_path: Path, arguments: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main([*arguments, "--warehouse", "here"]) == 0
+    (product,) = (tmp_path / "here").iterdir()
+    assert git(product, "show", "HEAD:main.py") == ["print(2)"]
+
+
+def test_a_package_called_base_is_tracked_where_no_code_was_given(
+    tmp_path: Path, arguments: list[str], tools: Tools
+) -> None:
+    coding = "main.py\n```python\nimport base.unit\n```\nbase/unit.py\n```python\nONE = 1\n```\n"
+    tools.script_file(tmp_path / "base.json", {**SCRIPT, "Coding": coding})
+    main([*arguments, "--model", f"scripted:{tmp_path / 'base.json'}"])
+    assert "base/unit.py" in git(product_of(tmp_path), "ls-files")
 
 
 def test_each_change_is_a_commit_and_the_enclosing_repository_is_left_alone(
