@@ -17,8 +17,7 @@ CONTINUE = (
     "Your answer was cut off. Go on exactly where it stopped: "
     "repeat nothing, explain nothing, and close the code block at its end."
 )
-_CIRCLE_LINES = 12
-_CIRCLE_DISTINCT = 3
+_CIRCLE_LINES, _CIRCLE_ROUNDS = 12, 3
 _LONGEST_OVERLAP = 400
 _FIRST_FENCE = re.compile(r"\A\s*(?:[\w./-]+\s*\n)?\s*(?:```|~~~)([\w+-]*)[ \t]*\n")
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)([\w+-]*)", re.MULTILINE)
@@ -172,18 +171,22 @@ def _reopened(text: str) -> int:
 
 
 def _without_circles(answer: Answer) -> Answer:
-    """An answer whose last lines repeat each other for ever, cut after the first round."""
+    """An answer whose end is the same lines over and over, cut after the first round of them."""
+    if answer.finish_reason != "length":
+        return answer
     lines = answer.text.splitlines(keepends=True)
-    tail = [line.strip() for line in lines if line.strip()][-_CIRCLE_LINES:]
-    if answer.finish_reason != "length" or len(tail) < _CIRCLE_LINES:
+    places = [place for place, line in enumerate(lines) if line.strip()]
+    said = [lines[place].strip() for place in places[:-1]]  # the last one was cut
+    for period in range(1, len(said) // _CIRCLE_ROUNDS + 1):
+        rounds = max(_CIRCLE_ROUNDS, -(-_CIRCLE_LINES // period))
+        if said[-period * rounds :] == said[-period:] * rounds:
+            break
+    else:
         return answer
-    rounds = set(tail)
-    if len(rounds) > _CIRCLE_DISTINCT:
-        return answer
-    keep = len(lines)
-    while keep and (not lines[keep - 1].strip() or lines[keep - 1].strip() in rounds):
-        keep -= 1
-    text = "".join(lines[: keep + len(rounds)])
+    first = len(said) - period
+    while first and said[first - 1] == said[first - 1 + period]:
+        first -= 1
+    text = "".join(lines[: places[first + period - 1] + 1])
     return replace(answer, text=text, tokens=_first_characters(answer.tokens, len(text)), finish_reason="circles")
 
 

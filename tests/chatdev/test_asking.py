@@ -137,7 +137,10 @@ def test_the_seam_of_a_continued_answer_is_clean(first: str, rest: str, whole: s
     assert "".join(token.text for token in result.tokens).replace("\n", "") == whole.replace("\n", "")
 
 
-@pytest.mark.parametrize("circle", [["x = 1"], ["def f():", "    pass"], ["a", "", "b", "c"]])
+@pytest.mark.parametrize(
+    "circle",
+    [["x = 1"], ["def f():", "    pass"], ["a", "", "b", "c"], [f"line {number}" for number in range(25)]],
+)
 def test_an_answer_that_goes_in_circles_is_cut_after_the_first_round(path: Path, circle: list[str]) -> None:
     start = "main.py\n```python\nimport sys\n"
     endless = start + "".join(f"{line}\n" for line in circle * 40)
@@ -153,6 +156,12 @@ def test_an_answer_that_goes_in_circles_is_cut_after_the_first_round(path: Path,
 def test_a_continuation_that_goes_in_circles_ends_the_answer(path: Path) -> None:
     answer = ask(asker_of(path, cut("start\n"), cut("again\n" * 50), "never"))
     assert (answer.text, answer.finish_reason) == ("start\nagain\n", "circles")
+
+
+def test_a_long_cut_answer_in_which_lines_come_back_is_no_circle(path: Path) -> None:
+    program = "".join(f"def f{number}():\n    return 1\n\n" for number in range(40))
+    answer = ask(asker_of(path, cut(program), "print(1)"), continuations=1)
+    assert answer.text == program + "print(1)"
 
 
 def test_lines_that_repeat_in_a_whole_answer_stay(path: Path) -> None:
