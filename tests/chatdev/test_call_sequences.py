@@ -31,7 +31,7 @@ IN_FORM = {
     "Write the complete program": "main.py\n```python\nprint(3)\n```\n",
     "Which pictures": "sun.png: a yellow sun",
     "pictures lie beside main.py": "main.py\n```python\nprint(3)  # sun.png\n```\n",
-    "Change it so that": "words.txt\n```\nkiwi\n```\n",
+    "Now make this change": "words.txt\n```\nkiwi\n```\n",
     "The person it is written for": "main.py\n```python\nprint(4 - 1)\n```\n",
     "Compare the program with the task": "<INFO> Finished",
     "Which packages": "```\n```",

@@ -43,7 +43,7 @@ SCRIPT = {
 PROMPTS = {
     "DemandAnalysis": "What kind of product",
     "LanguageChoose": "Which programming language",
-    "CodeChange": "Change it so that|changes nothing",
+    "CodeChange": "Now make this change|changes nothing",
     "CodeReviewComment": "Compare the program with the task",
     "CodeReviewModification": "A comment on it",
     "TestErrorSummary": "most likely cause",
