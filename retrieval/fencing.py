@@ -28,8 +28,7 @@ _BLANK = re.compile(
 # A small model obeys what it reads last, whatever it was told before; no documentation speaks like this.
 _ORDERS = re.compile(
     r"\b(?:ignore|disregard|forget|override|bypass)\b[^.\n]{0,60}"
-    r"\b(?:instructions?|prompts?|directives?|your (?:rules|guidelines)|(?:previous|prior|above) (?:text|messages?)"
-    r")\b",
+    r"\b(?:instructions?|prompts?|directives?|your (?:rules|guidelines)|(?:previous|prior|above) (?:text|message))",
     re.IGNORECASE,
 )
 _PARAGRAPH_END = re.compile(r"\n(?=[ \t]*(?:\n|```|~~~))")
