@@ -28,7 +28,8 @@ _BLANK = re.compile(
 # A small model obeys what it reads last, whatever it was told before; no documentation speaks like this.
 _ORDERS = re.compile(
     r"\b(?:ignore|disregard|forget|override|bypass)\b[^.\n]{0,60}"
-    r"\b(?:instructions?|prompts?|directives?|your (?:rules|guidelines)|(?:previous|prior|above) (?:text|message))",
+    r"\b(?:instructions?|prompts?|directives?|your (?:rules|guidelines)"
+    r"|(?:previous|prior|above) (?:text|messages?))\b",
     re.IGNORECASE,
 )
 _PARAGRAPH_END = re.compile(r"\n(?=[ \t]*(?:\n|```|~~~))")
