@@ -294,6 +294,7 @@ def test_a_run_interrupted_while_the_model_thinks_can_go_on(
     warehouse, moment = tmp_path / "warehouse", tmp_path / "moment"
     process = driven([*arguments, str(warehouse)], moment=moment)
     wait_for(moment.exists, process)
+    time.sleep(0.3)  # now it does think
     process.send_signal(number)
     _, said = process.communicate(timeout=20)
     assert process.returncode == 130
