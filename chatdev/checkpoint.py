@@ -13,7 +13,9 @@ from typing import Any
 
 import sandbox
 from chatdev.acceptance import TRACEBACK, AcceptanceRun, RunResult, execute_session, judge
+from chatdev.command_line import CommandLine
 from chatdev.given import Given
+from chatdev.neglect import neglected
 from journal import Journal
 from journal.events import Executed, digest
 from sandbox.completeness import (
@@ -22,6 +24,7 @@ from sandbox.completeness import (
     undefined_local_imports,
     unimplemented,
 )
+from sandbox.names import undefined_names
 from uq.agreement import Behaviour
 
 _SHOWN_DIFFERENCES = 3
@@ -30,13 +33,17 @@ _SHOWN_FAULT_LINES = 8
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is known of a product. `status` is `runs`, `fails` or `not_verifiable`, `reason` says why."""
+    """What is known of a product. `status` is `runs`, `fails` or `not_verifiable`, `reason` says why.
+
+    `flaws` are places where it reads as if it went wrong, though nobody has seen it go wrong.
+    """
 
     broken: tuple[Finding, ...]
     missing: tuple[Finding, ...]
     status: str
     reason: str
     results: tuple[RunResult, ...] = ()
+    flaws: tuple[Finding, ...] = ()
 
     @property
     def works(self) -> bool:
@@ -60,9 +67,10 @@ class Verdict:
 
     @property
     def rank(self) -> tuple[int, ...]:
-        """Larger is better: compiles, runs, acceptance points, and then how little is missing."""
+        """Larger is better: compiles, runs, acceptance points, and then how little is missing or reads wrong."""
         faultless = sum(not result.fault for result in self.results)
-        return (-len(self.broken), self.status != "fails", self.points, faultless, -len(self.missing))
+        seen = (-len(self.broken), self.status != "fails", self.points, faultless)
+        return (*seen, -len(self.missing), -len(self.flaws))
 
     def report(self, runs: Collection[str] | None = None) -> str:
         """What a tester hands to a programmer: the worst first, and no more than can be acted upon.
@@ -77,7 +85,7 @@ class Verdict:
         before = [f"{finding.path}, line {finding.line}: {finding.why}" for finding in self.broken]
         if not before and not self.results and self.status == "fails":
             before.append(f"python main.py: {self.reason}")
-        after = [f"{finding.path}, line {finding.line}: {finding.why}" for finding in self.missing]
+        after = [f"{finding.path}, line {finding.line}: {finding.why}" for finding in (*self.missing, *self.flaws)]
         return "\n".join([*before, *lines, *after])
 
     def to_json(self) -> dict[str, Any]:
@@ -90,14 +98,14 @@ def check(
     runs: Sequence[AcceptanceRun],
     journal: Journal,
     *,
-    needs_arguments: bool = False,
+    line: CommandLine | None = None,
     isolated: bool = True,
     given: Given | None = None,
 ) -> Verdict:
     """Check `files`, which lie in `product`. Executions are journalled, and recalled in a resumed run.
 
-    A program that `needs_arguments` may refuse to start without them, with a message. What was unfinished or
-    broken in `given` code is no finding, and where that had no main.py none is asked for.
+    A program whose command `line` needs arguments may refuse to start without them, with a message. What was
+    unfinished or broken in `given` code is no finding, and where that had no main.py none is asked for.
     """
     before = given or Given({"main.py": ""}, base="")
     broken = before.new((*syntax_errors(files), *undefined_local_imports(files)))
@@ -129,8 +137,9 @@ def check(
         pairs = list(zip(runs, session["runs"], strict=False))
         results = tuple(judge(run, outcome) for run, outcome in pairs)
         ended_well = [outcome["exit_code"] == 0 for run, outcome in pairs if not run.expects_error]
-    status, reason = _status(started, ended_well, needs_arguments)
-    return Verdict((), missing, status, reason, results)
+    status, reason = _status(started, ended_well, line is not None and line.needs_arguments)
+    flaws = before.new((*undefined_names(files), *neglected(line, files["main.py"])))
+    return Verdict((), missing, status, reason, results, flaws)
 
 
 def _status(started: dict[str, Any], ended_well: Sequence[bool], needs_arguments: bool) -> tuple[str, str]:

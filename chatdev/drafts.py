@@ -1,14 +1,16 @@
-"""Policies that draw several drafts of code and hand on the one that most agree with when they are run.
+"""Policies that draw several drafts of code and hand on the best by what they do when they are run.
 
-`functional` always draws them; `cascade` only where there is a reason to doubt the first draft, and where the
-budget allows it. Log-probs are blind to a confident mistake; what programs do is not.
+`functional` always draws them and hands on the one that most agree with. `cascade` draws them only where there
+is a reason to doubt the first draft, and where the budget allows it; it hands on the one that shows most of what
+was written down beforehand, then the one that most agree with. Log-probs are blind to a confident mistake; what
+programs do is not.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from camel.messages import Answer
 from chatdev.checkpoint import Verdict
@@ -23,13 +25,16 @@ from uq.token_uncertainty import token_uncertainty
 Doubt = Callable[[Handoff, Verdict], str]
 """Why more drafts are worth their tokens; empty where they are not."""
 
+Merit = Callable[[Verdict, float], tuple[float, ...]]
+"""How good a working draft is, larger is better: by its verdict, and by how far the others agree with it."""
+
 
 @dataclass(frozen=True)
 class Drafting:
     """How many drafts of which subtasks are drawn besides the first answer, and at what temperature."""
 
     more: int = 3
-    temperature: float = 0.8
+    temperature: float = 0.6
     subtasks: frozenset[str] = frozenset({"Coding"})
 
 
@@ -46,26 +51,49 @@ def where_it_fails(handoff: Handoff, verdict: Verdict) -> str:
     return f"the first draft differs in {wrong} of {len(verdict.results)} acceptance runs" if wrong else ""
 
 
-DOUBTS: Mapping[str, Doubt] = {"functional": always, "cascade": where_it_fails}
+def most_agreed(verdict: Verdict, agreement: float) -> tuple[float, ...]:
+    """Programs that are right do the same, programs that are wrong err each in its own way."""
+    return (agreement,)
 
 
-def within(budget: int, spent: Callable[[], int], doubt: Doubt, drafting: Drafting = Drafting()) -> Doubt:
-    """`doubt`, unless the drafts would cost more tokens than `budget` leaves."""
+def most_shown(verdict: Verdict, agreement: float) -> tuple[float, ...]:
+    """Whoever wrote down beforehand what must be seen knew no draft: where these differ, that comes first."""
+    return (verdict.points, -len(verdict.flaws), agreement)
+
+
+@dataclass(frozen=True)
+class DraftPolicy:
+    """When more drafts are drawn, and what makes one of them better than another."""
+
+    doubt: Doubt
+    merit: Merit
+
+
+POLICIES: Mapping[str, DraftPolicy] = {
+    "functional": DraftPolicy(always, most_agreed),
+    "cascade": DraftPolicy(where_it_fails, most_shown),
+}
+
+
+def within(
+    budget: int, spent: Callable[[], int], policy: DraftPolicy, drafting: Drafting = Drafting()
+) -> DraftPolicy:
+    """`policy`, which draws nothing where the drafts would cost more tokens than `budget` leaves."""
 
     def affordable(handoff: Handoff, verdict: Verdict) -> str:
         cost = drafting.more * len(handoff.answer.tokens)
-        return doubt(handoff, verdict) if spent() + cost <= budget else ""
+        return policy.doubt(handoff, verdict) if spent() + cost <= budget else ""
 
-    return affordable
+    return replace(policy, doubt=affordable)
 
 
-def drafting_hook(journal: Journal, doubt: Doubt, drafting: Drafting = Drafting()) -> Hook:
-    """A hook that draws drafts where `doubt` gives a reason, and hands on the one with the most agreement."""
+def drafting_hook(journal: Journal, policy: DraftPolicy, drafting: Drafting = Drafting()) -> Hook:
+    """A hook that draws drafts where `policy` has a doubt, and hands on the one of most merit."""
 
     def hook(handoff: Handoff) -> Answer:
         if handoff.trial is None or handoff.subtask not in drafting.subtasks:
             return handoff.answer
-        reason = doubt(handoff, handoff.trial(handoff.answer))
+        reason = policy.doubt(handoff, handoff.trial(handoff.answer))
         if not reason:
             return handoff.answer
         drafts = [handoff.answer, *filter(handoff.usable, _more(handoff, drafting))]
@@ -73,7 +101,7 @@ def drafting_hook(journal: Journal, doubt: Doubt, drafting: Drafting = Drafting(
         agreements = agreement([verdict.behaviour for verdict in verdicts])
         # Drafts can agree in being unfinished.
         rank = [
-            (handoff.usable(draft), verdict.works, share, -_u(draft))
+            (handoff.usable(draft), verdict.works, *policy.merit(verdict, share), -_u(draft))
             for draft, share, verdict in zip(drafts, agreements, verdicts, strict=True)
         ]
         chosen = rank.index(max(rank))
@@ -83,6 +111,7 @@ def drafting_hook(journal: Journal, doubt: Doubt, drafting: Drafting = Drafting(
                 reason=reason,
                 agreements=[round(share, 4) for share in agreements],
                 works=[verdict.works for verdict in verdicts],
+                points=[verdict.points for verdict in verdicts],
                 inputs=max(len(verdict.results) for verdict in verdicts),
                 chosen=chosen,
             )

@@ -43,6 +43,16 @@ def frame(line: CommandLine) -> str:
     return "\n\n".join([stubs(line), run, _MAIN])
 
 
+def argument_names(line: CommandLine) -> dict[str, tuple[str, ...]]:
+    """By function, the parameters that hold arguments of the command line; those of options are left out."""
+    functions = {}
+    for command in _commands(line):
+        hinted = _distinct([*_shared(line), *map(_hinted, command.arguments)])
+        names = (parameter.partition(":")[0] for parameter in hinted)
+        functions[_function(command)] = tuple(name for name in names if name != "state")
+    return functions
+
+
 def _shared(line: CommandLine) -> list[str]:
     """The parameters that the functions of all commands have."""
     leading = [_variable(argument.name) for argument in line.leading] if line.commands else []

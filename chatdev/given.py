@@ -13,6 +13,7 @@ from pathlib import Path
 
 from chatdev.workspace import Workspace, is_product, is_text, refusal
 from sandbox.completeness import Finding, syntax_errors, undefined_local_imports, unimplemented
+from sandbox.names import undefined_names
 
 BASE, _OTHER_BASE = "base", "base_before"
 _NOT_WRITTEN_BY_HAND = frozenset(
@@ -88,7 +89,8 @@ def take_over(folder: Path, workspace: Workspace) -> Given:
     workspace.adopt(shown)
     workspace.closed = {base, *paths} - set(shown)
     texts = workspace.files()
-    findings = (*syntax_errors(texts), *undefined_local_imports(texts), *unimplemented(texts))
+    found = (syntax_errors, undefined_local_imports, unimplemented, undefined_names)
+    findings = [finding for find in found for finding in find(texts)]
     return Given(texts, base, frozenset(map(_key, findings)))
 
 

@@ -6,7 +6,7 @@ from calibration.snapshot import Snapshot
 from chatdev.asking import Asker
 from chatdev.company import Company
 from chatdev.deliberation import hassum_hook
-from chatdev.drafts import DOUBTS, drafting_hook, within
+from chatdev.drafts import POLICIES, drafting_hook, within
 from chatdev.handoff import Hook
 from chatdev.looking_up import Library
 from chatdev.settings import Settings
@@ -25,7 +25,7 @@ def hooks_of(
     # The command line's `on` leaves it to the company, which may ask to be observed only.
     mode = "observe" if policy == "observe" else str(company.uncertainty.get("mode", "act"))
     gate = uncertainty_hook(company.uncertainty, mode, journal, snapshot, library)
-    if policy not in DOUBTS:
+    if policy not in POLICIES:
         return [gate]
-    doubt = within(settings.budget, lambda: asker.usage.total_tokens, DOUBTS[policy])
-    return [gate, drafting_hook(journal, doubt)]
+    affordable = within(settings.budget, lambda: asker.usage.total_tokens, POLICIES[policy])
+    return [gate, drafting_hook(journal, affordable)]

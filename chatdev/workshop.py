@@ -164,13 +164,12 @@ class Workshop:
         files, runs = workspace.files(), environment.runs
         known = digest(files, [asdict(run) for run in runs])
         if known not in self.verdicts:
-            line = environment.command_line
             self.verdicts[known] = check(
                 workspace.root,
                 files,
                 runs,
                 self.journal,
-                needs_arguments=line is not None and line.needs_arguments,
+                line=environment.command_line,
                 isolated=self.isolated,
                 given=environment.given or self._foreign(),
             )

@@ -127,7 +127,8 @@ class Gated(Event):
 @dataclass(frozen=True)
 class Sampled(Event):
     """Drafts compared by what they do on `inputs` inputs: why, how far each agrees with the others (0 to 1),
-    which of them work, and which was handed on; the first answer is draft 0."""
+    which of them work, their points in the acceptance runs, and which was handed on; the first answer is
+    draft 0."""
 
     subtask: str
     reason: str
@@ -135,6 +136,7 @@ class Sampled(Event):
     works: list[bool]
     inputs: int
     chosen: int
+    points: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,13 @@ import argparse
 import json
 import signal
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import sandbox
+from camel.models import verdicts
 from evaluation.behaviour import SHIPPED, NotMeasurable, SuiteError, load_suite
 from evaluation.srdd import EvaluationError, scoring
 from evaluation.srdd.alone import alone
@@ -23,9 +24,11 @@ from evaluation.srdd.job import RETRIED, Job
 from evaluation.srdd.plots import draw
 from evaluation.srdd.report import make_report
 from evaluation.srdd.server import is_embedded, served
+from evaluation.srdd.shared_answers import shared_answers
 from evaluation.srdd.tasks import OWN, Selection, Task, read_tasks, select
 
 BAD_ARGUMENTS, STOPPED, INTERRUPTED = 2, 3, 130
+ANSWERS = "answers"
 
 Options = argparse.Namespace
 
@@ -60,6 +63,10 @@ def _generate(options: Options) -> int:
         allow_unsandboxed=options.allow_unsandboxed,
     )
     embedded = is_embedded(options.model)
+    if options.share_answers and not (embedded or options.base_url):
+        raise EvaluationError("--share-answers needs a server: --model openai:NAME --base-url URL.")
+    if options.share_answers and options.scheduler:
+        raise EvaluationError("--share-answers is for one machine; leave --scheduler out.")
     if embedded and options.scheduler:
         raise EvaluationError("--scheduler needs a server all can reach: --model openai:NAME --base-url URL.")
     out = options.out.resolve()
@@ -69,15 +76,28 @@ def _generate(options: Options) -> int:
         waiting = pending(jobs)
         _say(f"{len(tasks)} tasks in {len(arms)} arms: {len(waiting)} runs to do, {len(jobs) - len(waiting)} done")
         workers = on_cluster(options.scheduler) if options.scheduler else in_threads(options.workers)
-        with served(options.model, options.workers) if waiting and embedded else nullcontext() as server:
-            if server:
+        with ExitStack() as stack:
+            there = setting
+            if waiting and embedded:
+                server = stack.enter_context(served(options.model, options.workers))
                 there = replace(setting, served_as=server.model, base_url=server.url)
-                waiting = [replace(job, setting=there) for job in waiting]
-            ended = generate(waiting, workers, options.workers, _say)
+            if waiting and options.share_answers:
+                there = replace(there, base_url=stack.enter_context(_sharing(there, out)))
+            ended = generate([replace(job, setting=there) for job in waiting], workers, options.workers, _say)
     if unusable := [one for one in ended if one.failure in RETRIED]:
         raise Stopped(f"{len(unusable)} runs failed for no fault of the task; the same command tries them again.")
     print(f"The products are in {out}; next: python -m evaluation.srdd score {options.out}")
     return 0
+
+
+@contextmanager
+def _sharing(setting: Setting, out: Path) -> Iterator[str]:
+    """The URL at which the arms share the answers of the model of `setting`."""
+    with shared_answers(setting.base_url, out / ANSWERS) as url:
+        model = (setting.served_as or setting.model).removeprefix("openai:")
+        # What is known of the log-probs of the server behind it holds there too.
+        verdicts.remember(url, model, verdicts.recall(setting.base_url, model))
+        yield url
 
 
 def _tasks(options: Options) -> list[Task]:
@@ -226,6 +246,12 @@ def _generate_options(build: argparse.ArgumentParser) -> None:
     run.add_argument("--tokens", type=_count, help="budget of a task; a run that exceeds it counts as failed")
     run.add_argument("--seconds", type=float, help="the same for its time, of one sitting")
     run.add_argument("--workers", type=_count, default=2, help="runs at a time, on one engine (default: 2)")
+    run.add_argument(
+        "--share-answers",
+        action="store_true",
+        help="who asks the model the same with the same seed, in whichever arm, gets the same answer: arms differ "
+        "by what they do and not by chance, and an answer is computed once (times then mean little)",
+    )
     run.add_argument("--scheduler", metavar="ADDRESS", help="a Dask scheduler such as tcp://10.0.0.1:8786")
     run.add_argument("--allow-unsandboxed", action="store_true", help="as for run.py; dangerous")
 

@@ -8,6 +8,7 @@ import pytest
 
 from chatdev.acceptance import RunResult, parse_session
 from chatdev.checkpoint import Verdict, check
+from chatdev.command_line import read_command_line
 from journal import Journal, read
 from journal.events import Executed, RunStarted
 from sandbox.completeness import Finding
@@ -103,7 +104,10 @@ def test_only_a_program_that_needs_arguments_may_refuse_to_start_and_only_with_a
     tmp_path: Path, journal: Journal, source: str, needs: bool, status: str
 ) -> None:
     (tmp_path / "main.py").write_text(source)
-    verdict = check(tmp_path, {"main.py": source}, (), journal, needs_arguments=needs)
+    line = read_command_line(
+        "`python main.py FILE` counts words." if needs else "`python main.py [FILE]` counts words."
+    )
+    verdict = check(tmp_path, {"main.py": source}, (), journal, line=line)
     assert verdict.status == status
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from camel.messages import Answer
 from camel.models.scripted import Reply
-from chatdev.drafts import Drafting, always, drafting_hook, where_it_fails, within
+from chatdev.drafts import POLICIES, Drafting, drafting_hook, within
 from chatdev.environment import Environment
 from chatdev.handoff import Hook
 from chatdev.workshop import Workshop
@@ -28,8 +28,8 @@ def adds(operator: str) -> str:
     return f"main.py\n```python\nimport sys\na, b = map(int, sys.argv[1:])\nprint(a {operator} b)\n```\n"
 
 
-def drafting(doubt: Any = always, more: int = 3) -> Callable[[Journal], Hook]:
-    return lambda journal: drafting_hook(journal, doubt, Drafting(more=more))
+def drafting(policy: str = "functional", more: int = 3) -> Callable[[Journal], Hook]:
+    return lambda journal: drafting_hook(journal, POLICIES[policy], Drafting(more=more))
 
 
 def played(play: Play, drafts: list[Any], hook: Any, session: str = SESSION) -> Any:
@@ -60,7 +60,7 @@ def test_drafts_are_samples_of_the_same_question(play: Play) -> None:
     answered = [event for event in result.events(Answered) if event.subtask == "Coding"]
     assert [event.purpose for event in answered] == ["answer", "sample", "sample", "sample"]
     assert all(event.messages == answered[0].messages for event in answered)
-    assert [event.sampling["temperature"] for event in answered[1:]] == [0.8] * 3
+    assert [event.sampling["temperature"] for event in answered[1:]] == [0.6] * 3
 
 
 def test_among_drafts_that_do_the_same_the_most_certain_is_handed_on(play: Play) -> None:
@@ -94,21 +94,37 @@ def test_a_first_draft_without_a_program_stays_draft_0_and_is_not_preferred(play
 
 
 def test_cascade_draws_nothing_where_the_first_draft_shows_what_it_should(play: Play) -> None:
-    result = played(play, [adds("+"), adds("-")], drafting(where_it_fails))
+    result = played(play, [adds("+"), adds("-")], drafting("cascade"))
     assert result.events(Sampled) == []
     assert len([event for event in result.events(Answered) if event.subtask == "Coding"]) == 1
 
 
 def test_cascade_draws_where_the_first_draft_differs_and_says_so(play: Play) -> None:
-    result = played(play, [adds("-"), adds("+")], drafting(where_it_fails))
+    result = played(play, [adds("-"), adds("+")], drafting("cascade"))
     assert result.events(Sampled)[0].reason == "the first draft differs in 2 of 2 acceptance runs"
     assert "a + b" in result.files["main.py"]
 
 
+def test_cascade_hands_on_what_shows_most_of_what_was_written_down_although_most_agree_in_something_else(
+    play: Play,
+) -> None:
+    drafts = [adds("-"), adds("-"), adds("+"), adds("-")]
+    result = played(play, drafts, drafting("cascade"))
+    (sampled,) = result.events(Sampled)
+    assert (sampled.points, sampled.chosen) == ([2, 2, 4, 2], 2)
+    assert "a + b" in result.files["main.py"]
+
+
+def test_of_drafts_that_show_the_same_cascade_hands_on_one_that_reads_no_name_without_a_value(play: Play) -> None:
+    lost = adds("-").replace("print", "if a < b < 1:\n    print(total)\nprint")
+    result = played(play, [lost, lost, lost, adds("-")], drafting("cascade"))
+    assert "total" not in result.files["main.py"]
+
+
 @pytest.mark.parametrize(("budget", "drawn"), [(10_000, 1), (100, 0)])
 def test_what_the_budget_does_not_allow_is_not_drawn(play: Play, budget: int, drawn: int) -> None:
-    doubt = within(budget, lambda: 90, where_it_fails, Drafting(more=3))
-    result = played(play, [adds("-"), adds("+")], drafting(doubt))
+    policy = within(budget, lambda: 90, POLICIES["cascade"], Drafting(more=3))
+    result = played(play, [adds("-"), adds("+")], lambda journal: drafting_hook(journal, policy))
     assert len(result.events(Sampled)) == drawn
 
 

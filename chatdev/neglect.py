@@ -1,0 +1,67 @@
+"""What a function of the frame neglects: an argument that it never reads, a change that it never saves."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from chatdev.command_line import CommandLine
+from chatdev.frame import argument_names
+from sandbox.completeness import Finding, python_tree
+
+_CHANGES = frozenset(["append", "extend", "insert", "remove", "pop", "popitem", "update", "clear", "setdefault"])
+
+
+def neglected(line: CommandLine | None, source: str) -> tuple[Finding, ...]:
+    """Findings in the functions of `source`, a main.py made from the frame of `line`; none without a frame.
+
+    That an argument is never read, whichever function it was handed to, cannot be what the task asks for;
+    an option may well not concern a command.
+    """
+    tree = python_tree(source)
+    if line is None or tree is None:
+        return ()
+    given = argument_names(line)
+    found = [
+        Finding("main.py", node.lineno, node.name, why)
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef) and node.name in given
+        for why in _reasons(node, given[node.name])
+    ]
+    return tuple(found)
+
+
+def _reasons(function: ast.FunctionDef, arguments: tuple[str, ...]) -> Iterator[str]:
+    inner = list(ast.walk(function))
+    names = {node.id for node in inner if isinstance(node, ast.Name)}
+    parameters = {argument.arg for argument in function.args.args}
+    yield from (f"`{name}` is never used" for name in arguments if name in parameters - names)
+    if "load" in names and "save" not in names and _loaded(inner) & set(_changed(inner)):
+        yield "what it changes is never saved"
+
+
+def _loaded(nodes: list[ast.AST]) -> set[str]:
+    """Names of what was loaded."""
+    return {
+        target.id
+        for node in nodes
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and _root(node.value) == "load"
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+
+
+def _changed(nodes: list[ast.AST]) -> Iterator[str]:
+    """Names of what is changed in place: by a method, or by putting something into it or taking it out."""
+    for node in nodes:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGES:
+            yield _root(node.func.value)
+        elif isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
+            yield _root(node.value)
+
+
+def _root(node: ast.expr) -> str:
+    """`tasks` of `tasks[0]["name"]`, `load` of `load(path, [])`."""
+    while isinstance(node, ast.Subscript | ast.Attribute | ast.Call):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
