@@ -11,7 +11,7 @@ import pytest
 
 from camel.messages import Answer
 from uq.clustering import Verdicts, leader_clusters
-from uq.code_judge import ModelCodeJudge, verdict_in
+from uq.code_judge import ModelCodeJudge
 from uq.embedding import open_embedder
 from uq.entailment import ModelEntailment, NliEntailment, Relation, entails, open_nli
 from uq.scores import Unavailable
@@ -60,7 +60,7 @@ class Says:
     ],
 )
 def test_only_the_words_asked_for_are_a_verdict(said: str, verdict: bool | None) -> None:
-    assert verdict_in(said) is verdict
+    assert ModelCodeJudge(Says([said]), "task")("a", "b") is verdict
 
 
 def test_the_judge_sees_the_task_and_both_programs_and_nothing_is_replaced_in_them() -> None:
