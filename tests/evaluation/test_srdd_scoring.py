@@ -34,9 +34,9 @@ class CountingEmbedder:
     def __init__(self) -> None:
         self.texts: list[str] = []
 
-    def embed(self, text: str) -> Sequence[float]:
-        self.texts.append(text)
-        return [float(text.count("a")), float(text.count("b"))]
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        self.texts += texts
+        return [[float(text.count("a")), float(text.count("b"))] for text in texts]
 
 
 def scored(folder: Path, tmp_path: Path, consistency: Consistency | None = None, **changes: Any) -> list[Score]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -12,7 +11,6 @@ import pytest
 from camel.messages import Answer
 from uq.clustering import Verdicts, leader_clusters
 from uq.code_judge import ModelCodeJudge
-from uq.embedding import open_embedder
 from uq.entailment import ModelEntailment, NliEntailment, Relation, entails, open_nli
 from uq.scores import Unavailable
 
@@ -129,12 +127,8 @@ def test_a_classifier_is_read_by_its_labels_and_never_given_half_a_text() -> Non
     assert nli("a b c", "d e f") is None
 
 
-def test_models_that_are_not_there_say_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("uq.embedding.find_spec", lambda name: None)
+def test_a_classifier_that_is_not_there_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("uq.entailment.find_spec", lambda name: None)
-    found = open_embedder().embed(["a", "b"])
-    assert isinstance(found, Unavailable)
-    assert (found.reason, "requirements-evaluation.txt" in found.detail) == ("no_embedding_model", True)
     nli = open_nli()
     assert isinstance(nli, Unavailable)
     assert nli.reason == "no_nli_model"
