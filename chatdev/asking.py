@@ -185,13 +185,7 @@ def _first_characters(tokens: Sequence[Token], size: int) -> tuple[Token, ...]:
 
 
 def _last_characters(tokens: Sequence[Token], size: int) -> tuple[Token, ...]:
-    kept: list[Token] = []
-    for token in reversed(tokens):
-        if size <= 0:
-            break
-        kept.append(token)
-        size -= len(token.text)
-    return tuple(reversed(kept))
+    return _first_characters(tokens[::-1], size)[::-1]
 
 
 def _to_event(
