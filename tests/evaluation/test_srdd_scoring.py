@@ -12,7 +12,7 @@ import pytest
 
 import sandbox
 from evaluation.behaviour import load_suite
-from evaluation.srdd import EvaluationError, result, scoring
+from evaluation.srdd import EvaluationError, official, result, scoring
 from evaluation.srdd.__main__ import main
 from evaluation.srdd.consistency import Consistency, shuffled
 from evaluation.srdd.result import Result
@@ -24,6 +24,12 @@ pytestmark = pytest.mark.skipif(sandbox.available() is not None, reason="the san
 
 GOOD = {"main.py": "print(1)\n", "requirements.txt": "none\n"}
 STUB = {"main.py": "def add(): pass\nprint(1)\n"}
+
+
+@pytest.fixture(autouse=True)
+def short_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How long the original watches a program is the affair of test_srdd_official.py."""
+    monkeypatch.setattr(official, "WINDOW", 0.5)
 
 
 class CountingEmbedder:
