@@ -57,47 +57,30 @@ class Asker:
         Raises ModelUnusable. A conversation that is too long for the window is asked once more without its
         middle; a prompt that is too long by itself gives an empty answer and a note.
         """
-        answer = _without_circles(self._call(subtask, role, messages, purpose, sampling))
+        (answer,) = self.sample(subtask, role, messages, purpose=purpose, sampling=sampling)
         if answer.finish_reason == OVERFLOW and len(messages) > 4:
             messages = [*messages[:2], *messages[-2:]]
-            answer = _without_circles(self._call(subtask, role, messages, purpose, sampling))
+            (answer,) = self.sample(subtask, role, messages, purpose=purpose, sampling=sampling)
         for _ in range(continuations):
             if answer.finish_reason != "length" or not answer.text.strip():
                 break
             more = [*messages, Message("assistant", answer.text), Message("user", CONTINUE)]
-            rest = _without_circles(self._call(subtask, role, more, "continuation", sampling))
+            (rest,) = self.sample(subtask, role, more, purpose="continuation", sampling=sampling)
             answer = joined(answer, rest)
         return answer
 
     def sample(
-        self,
-        subtask: str,
-        role: str,
-        messages: Sequence[Message],
-        *,
-        purpose: str,
-        n: int,
-        temperature: float,
-        max_tokens: int,
+        self, subtask: str, role: str, messages: Sequence[Message], *, purpose: str, sampling: Sampling
     ) -> list[Answer]:
-        """`n` answers to `messages`, drawn side by side. Raises ModelUnusable."""
-        sampling = Sampling(temperature=temperature, max_tokens=max_tokens)
-        return list(map(_without_circles, self._calls(subtask, role, messages, purpose, sampling, n)))
+        """`sampling.n` answers to `messages`, with seeds counted up. Raises ModelUnusable.
 
-    def _call(
-        self, subtask: str, role: str, messages: Sequence[Message], purpose: str, sampling: Sampling
-    ) -> Answer:
-        return self._calls(subtask, role, messages, purpose, sampling, 1)[0]
-
-    def _calls(
-        self, subtask: str, role: str, messages: Sequence[Message], purpose: str, sampling: Sampling, n: int
-    ) -> list[Answer]:
-        """`n` answers with seeds counted up; those of the past are recalled, the others are one request."""
+        Those of the past are recalled, the others are one request.
+        """
         asked = [asdict(message) for message in messages]
         fresh: list[Answer] = []
         answers: list[Answer] = []
-        for place in range(n):
-            one = replace(sampling, seed=self.seed + self.calls)
+        for place in range(sampling.n):
+            one = replace(sampling, seed=self.seed + self.calls, n=1)
             key = digest(role, asked, asdict(one))
             past = None if fresh else self.journal.recall(Answered, key)
             if past is not None:
@@ -106,8 +89,9 @@ class Asker:
                 if isinstance(self.model, ScriptedModel):
                     self.model.fast_forward(messages, one)
             else:
-                fresh = fresh or self._live(messages, replace(one, n=n - place))
-                answer = fresh[place - n]
+                left = sampling.n - place
+                fresh = fresh or self._live(messages, replace(one, n=left))
+                answer = fresh[-left]
                 event = _to_event(key, subtask, role, purpose, asked, one, answer)
                 overflowed = answer.finish_reason == OVERFLOW
                 self.journal.append(replace(event, window=self.window) if overflowed else event)
@@ -116,7 +100,7 @@ class Asker:
             self.calls += 1
             self.usage += answer.usage
             self.seconds += answer.seconds
-            answers.append(answer)
+            answers.append(_without_circles(answer))
         return answers
 
     def _live(self, messages: Sequence[Message], sampling: Sampling) -> list[Answer]:
@@ -201,13 +185,7 @@ def _first_characters(tokens: Sequence[Token], size: int) -> tuple[Token, ...]:
 
 
 def _last_characters(tokens: Sequence[Token], size: int) -> tuple[Token, ...]:
-    kept: list[Token] = []
-    for token in reversed(tokens):
-        if size <= 0:
-            break
-        kept.append(token)
-        size -= len(token.text)
-    return tuple(reversed(kept))
+    return _first_characters(tokens[::-1], size)[::-1]
 
 
 def _to_event(

@@ -15,6 +15,8 @@ from chatdev.settings import DEFAULT_MODEL, DEFAULT_TASK, UNCERTAINTY_MODES, Ret
 
 PROJECT = Path(__file__).resolve().parent.parent
 
+_DEFAULT = Settings()
+
 _DESCRIPTION = """\
 A software company of language-model agents that knows how sure it is: it designs, writes, tests and
 documents a program, measures the uncertainty of every answer handed on, and acts on the doubtful ones.
@@ -31,44 +33,56 @@ exit codes: 0 product complete and running; 2 bad arguments or configuration; 3 
 
 
 def parser() -> argparse.ArgumentParser:
-    default = Settings()
+    """The arguments of a run, in the order in which --help shows them."""
     result = argparse.ArgumentParser(
         prog="run.py",
         description=_DESCRIPTION,
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    chatdev = result.add_argument_group("as in ChatDev 1.x")
-    chatdev.add_argument(
+    _add_chatdev(result.add_argument_group("as in ChatDev 1.x"))
+    own = result.add_argument_group("uncertainty and the run")
+    for add in (_add_engines, _add_uncertainty, _add_looking_up, _add_run):
+        add(own)
+    return result
+
+
+def _add_chatdev(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
         "--task", type=_text, default=DEFAULT_TASK, help="what is to be built (default: %(default)s)"
     )
-    chatdev.add_argument(
-        "--name", type=_text, default=default.name, help="the product's name (default: %(default)s)"
+    group.add_argument(
+        "--name", type=_text, default=_DEFAULT.name, help="the product's name (default: %(default)s)"
     )
-    chatdev.add_argument("--org", type=_text, default=default.organization, help="your organization's name")
-    chatdev.add_argument(
+    group.add_argument("--org", type=_text, default=_DEFAULT.organization, help="your organization's name")
+    group.add_argument(
         "--config",
-        default=default.config,
+        default=_DEFAULT.config,
         help="a folder of CompanyConfig, in any case, or a path (default: %(default)s)",
     )
-    chatdev.add_argument(
+    group.add_argument(
         "--model",
         default=DEFAULT_MODEL,
         help="qwen2.5-coder-1.5b (embedded, the default), qwen2.5-coder-0.5b, a .gguf file, openai:NAME with "
         "--base-url, hf:REPO_OR_FOLDER, scripted:FILE, or a ChatDev name such as GPT_4",
     )
-    chatdev.add_argument("--path", default="", help="a folder of code to work on (incremental companies)")
-    own = result.add_argument_group("uncertainty and the run")
-    own.add_argument("--base-url", help="an OpenAI-compatible server; the key comes from OPENAI_API_KEY")
-    own.add_argument(
+    group.add_argument("--path", default="", help="a folder of code to work on (incremental companies)")
+
+
+def _add_engines(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--base-url", help="an OpenAI-compatible server; the key comes from OPENAI_API_KEY")
+    group.add_argument(
         "--quantize", action="store_true", help="hold the weights of an hf: model in 4 bits (needs bitsandbytes)"
     )
-    own.add_argument(
+    group.add_argument(
         "--image-url",
         default="",
         help="an OpenAI-compatible image server (Art companies); without it pictures are placeholders drawn here",
     )
-    own.add_argument(
+
+
+def _add_uncertainty(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
         "--uq",
         choices=UNCERTAINTY_MODES,
         default="on",
@@ -77,28 +91,31 @@ def parser() -> argparse.ArgumentParser:
         "cascade: the same, but only where the first draft gives a reason to; "
         "hassum: draw several answers of prose, and let the executive act where they disagree",
     )
-    own.add_argument(
+    group.add_argument(
         "--store",
         type=Path,
         metavar="FILE",
         help="learnt thresholds (default: calibration/store.sqlite beside the warehouse, where there is one)",
     )
-    own.add_argument(
+
+
+def _add_looking_up(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
         "--retrieval",
-        default=default.retrieval,
+        default=_DEFAULT.retrieval,
         metavar="SOURCE",
         help="where doubtful names are looked up: auto (the web, else the documentation on this machine), "
         "duckduckgo, ddgs, docs, the URL of a SearXNG instance, or off (default: %(default)s)",
     )
-    own.add_argument(
+    group.add_argument(
         "--retrieval-cache",
         choices=get_args(RetrievalCache),
-        default=default.retrieval_cache,
+        default=_DEFAULT.retrieval_cache,
         help="live: what the web said within a day is not asked again; record: all is asked anew and kept; "
         "replay: nothing is asked, and what was not recorded ends the run; off: nothing is kept "
         "(default: %(default)s)",
     )
-    own.add_argument(
+    group.add_argument(
         "--docs",
         type=Path,
         action="append",
@@ -106,24 +123,28 @@ def parser() -> argparse.ArgumentParser:
         metavar="DIR",
         help="a folder of HTML, Markdown or text in which things are looked up, too",
     )
-    own.add_argument("--seed", type=int, default=default.seed, help="seed of the sampling (default: %(default)s)")
-    own.add_argument(
+
+
+def _add_run(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--seed", type=int, default=_DEFAULT.seed, help="seed of the sampling (default: %(default)s)"
+    )
+    group.add_argument(
         "--budget",
         type=int,
         metavar="TOKENS",
-        default=default.budget,
+        default=_DEFAULT.budget,
         help="functional and cascade draw no drafts that would cost more than this in all (default: %(default)s)",
     )
-    own.add_argument("--resume", metavar="DIR", type=Path, help="go on with the stopped run in DIR")
-    own.add_argument(
+    group.add_argument("--resume", metavar="DIR", type=Path, help="go on with the stopped run in DIR")
+    group.add_argument(
         "--allow-unsandboxed",
         action="store_true",
         help="run generated programs without a sandbox where none can be had; dangerous",
     )
-    own.add_argument(
+    group.add_argument(
         "--warehouse", type=Path, default=PROJECT / "WareHouse", help="where products go (default: WareHouse)"
     )
-    return result
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

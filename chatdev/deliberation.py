@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from calibration.snapshot import Snapshot
-from camel.messages import Answer, Message
+from camel.messages import Answer, Message, Sampling
 from chatdev.handoff import Handoff, Hook
 from chatdev.uncertainty import uncertainty_hook
 from journal import Journal
@@ -73,9 +73,8 @@ class _Measure:
     def sample(self, prompt: str, n: int, temperature: float) -> list[Answer]:
         """Put a question to the model as the judge."""
         messages = (Message("user", prompt),)
-        return self.handoff.draw(
-            _JUDGE, messages, purpose="judge", n=n, temperature=temperature, max_tokens=_JUDGE_TOKENS
-        )
+        sampling = Sampling(temperature=temperature, max_tokens=_JUDGE_TOKENS, n=n)
+        return self.handoff.draw(_JUDGE, messages, purpose="judge", sampling=sampling)
 
 
 def _density(texts: Sequence[str], embedder: Embedder) -> Reading:

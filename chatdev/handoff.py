@@ -6,25 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from camel.messages import Answer, Message
+from camel.messages import Answer, Message, Sampling
 from chatdev.checkpoint import Verdict
 
 EXECUTIVE, COUNSELOR = "Chief Executive Officer", "Counselor"
-_DECISION_TOKENS = 16
+_DECISION = Sampling(temperature=0.0, max_tokens=16)
 
 
 class Draw(Protocol):
     """Asks the model in the name of a role for several answers, drawn side by side."""
 
     def __call__(
-        self,
-        role: str,
-        messages: Sequence[Message],
-        *,
-        purpose: str,
-        n: int,
-        temperature: float,
-        max_tokens: int,
+        self, role: str, messages: Sequence[Message], *, purpose: str, sampling: Sampling
     ) -> list[Answer]: ...
 
 
@@ -69,19 +62,16 @@ class Handoff:
             messages = (Message("system", self.prompts[role]), *messages[1:])
         if extra:
             messages = self._after(messages, extra, after)
-        return self.draw(
-            role, messages, purpose="sample", n=n, temperature=temperature, max_tokens=self.max_tokens
-        )
+        sampling = Sampling(temperature=temperature, max_tokens=self.max_tokens, n=n)
+        return self.draw(role, messages, purpose="sample", sampling=sampling)
 
     def executive(self, question: str) -> str:
         """Ask the chief executive, who answers with a few words."""
         prompt = self.prompts.get(EXECUTIVE)
         system = (Message("system", prompt),) if prompt else ()
         messages = (*system, Message("user", question))
-        drawn = self.draw(
-            EXECUTIVE, messages, purpose="decision", n=1, temperature=0.0, max_tokens=_DECISION_TOKENS
-        )
-        return drawn[0].text
+        (answer,) = self.draw(EXECUTIVE, messages, purpose="decision", sampling=_DECISION)
+        return answer.text
 
     @staticmethod
     def _after(messages: tuple[Message, ...], extra: str, after: Answer) -> tuple[Message, ...]:

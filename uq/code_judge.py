@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from uq.evidence import Sampler
-from uq.one_word import one_of
+from uq.one_word import asked
 
-_PROMPT = Path(__file__).parent / "prompts" / "judge_code.txt"
 _VERDICTS = {
     "equivalent": True,
     "different": False,
@@ -17,11 +15,6 @@ _VERDICTS = {
     "non equivalent": False,
     "nonequivalent": False,
 }
-
-
-def verdict_in(text: str) -> bool | None:
-    """Return what a judge said, None for everything but the words asked for."""
-    return one_of(_VERDICTS, text)
 
 
 @dataclass(frozen=True)
@@ -33,7 +26,5 @@ class ModelCodeJudge:
 
     def __call__(self, first: str, second: str) -> bool | None:
         """Return the verdict, None where the model gave none."""
-        template = _PROMPT.read_text(encoding="utf-8")
-        prompt = template.format(task=self.task.strip(), first=first, second=second)
-        answers = self.sampler.sample(prompt, 1, 0.0)
-        return verdict_in(answers[0].text) if answers else None
+        texts = {"task": self.task.strip(), "first": first, "second": second}
+        return asked(self.sampler, "judge_code.txt", _VERDICTS, **texts)

@@ -9,16 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from uq.clustering import Judge
 from uq.evidence import Sampler
-from uq.one_word import one_of
+from uq.one_word import asked
 from uq.scores import Unavailable
 
 NLI_MODEL = "microsoft/deberta-large-mnli"
-_PROMPT = Path(__file__).parent / "prompts" / "judge_entailment.txt"
 
 
 class Relation(NamedTuple):
@@ -85,10 +83,8 @@ class ModelEntailment:
 
     def __call__(self, premise: str, hypothesis: str) -> Relation | None:
         """Return the relation, None where the model named none."""
-        template = _PROMPT.read_text(encoding="utf-8")
-        prompt = template.format(question=self.question.strip(), premise=premise, hypothesis=hypothesis)
-        answers = self.sampler.sample(prompt, 1, 0.0)
-        return one_of(_RELATIONS, answers[0].text) if answers else None
+        texts = {"question": self.question.strip(), "premise": premise, "hypothesis": hypothesis}
+        return asked(self.sampler, "judge_entailment.txt", _RELATIONS, **texts)
 
 
 @dataclass(frozen=True)

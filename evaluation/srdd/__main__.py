@@ -17,7 +17,7 @@ from evaluation.behaviour import SHIPPED, NotMeasurable, SuiteError, load_suite
 from evaluation.srdd import EvaluationError, scoring
 from evaluation.srdd.alone import alone
 from evaluation.srdd.arms import BUILT_IN, Setting, arm_of
-from evaluation.srdd.consistency import DEFAULT_EMBEDDER, Consistency, NoEmbedder, open_embedder, shuffled
+from evaluation.srdd.consistency import DEFAULT_EMBEDDER, Consistency, embedder_named, shuffled
 from evaluation.srdd.fetch import LICENCE, SOURCE, fetch
 from evaluation.srdd.generate import Stopped, generate, in_threads, on_cluster, pending
 from evaluation.srdd.job import RETRIED, Job
@@ -26,6 +26,7 @@ from evaluation.srdd.report import make_report
 from evaluation.srdd.server import is_embedded, served
 from evaluation.srdd.shared_answers import shared_answers
 from evaluation.srdd.tasks import OWN, Selection, Task, read_tasks, select
+from uq.embedding import NoEmbedder
 
 BAD_ARGUMENTS, STOPPED, INTERRUPTED = 2, 3, 130
 ANSWERS = "answers"
@@ -139,9 +140,9 @@ def _score(options: Options) -> int:
 def _consistency(options: Options, items: Sequence[scoring.Item]) -> Consistency | None:
     if options.embedder == "none" or not {"strict", "official"}.intersection(options.mode or scoring.MODES):
         return None
-    embedder = open_embedder(options.embedder)
+    embedder = embedder_named(options.embedder)
     if isinstance(embedder, NoEmbedder):
-        _say(f"Consistency is not measured: {embedder.reason}.")
+        _say(f"Consistency is not measured: {embedder.reason.detail}")
         return None
     if embedder.name != options.embedder:
         _say(f"{options.embedder} cannot be had; consistency is measured with {embedder.name}.")

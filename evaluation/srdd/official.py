@@ -21,11 +21,11 @@ _FINISHED_WORDS = ("password", "passenger", "passed", "passes")
 _SUSPICIOUS = ("pass", "todo")
 _BREAKS_THE_SHELL = re.compile(r"[\s()'\"&;|<>$`\\]")
 _LIMITS = sandbox.Limits(wall_seconds=20, cpu_seconds=20)
-_WATCH = f"""
+_WATCH = """
 import os, signal, subprocess, sys, time
 process = subprocess.Popen([sys.executable, "-s", "main.py"], cwd=sys.argv[1], start_new_session=True,
                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-time.sleep({WINDOW})
+time.sleep(float(sys.argv[2]))
 if process.poll() is None:
     os.killpg(process.pid, signal.SIGTERM)
 print("faulty" if b"traceback" in process.stderr.read().lower() else "fine")
@@ -52,7 +52,8 @@ def executability(folder: Path, *, isolated: bool = True) -> float:
     if _BREAKS_THE_SHELL.search(str(folder.name / home)) or not (folder / home / "main.py").is_file():
         return 1.0
     with sandbox.scratch_copy(folder, ignore=("journal.jsonl", ".git")) as copy:
-        execution = sandbox.run(copy, ["python", "-c", _WATCH, str(home)], _LIMITS, isolated=isolated)
+        command = ["python", "-c", _WATCH, str(home), str(WINDOW)]
+        execution = sandbox.run(copy, command, _LIMITS, isolated=isolated)
     if isinstance(execution, sandbox.Unavailable):
         raise NotMeasurable(execution.reason)
     return 0.0 if execution.stdout.strip() == "faulty" else 1.0

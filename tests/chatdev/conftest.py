@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import chatdev.preparation
 from camel.messages import Message, Sampling
 from camel.models.scripted import Reply, ScriptedModel
 from chatdev.asking import Asker
@@ -21,6 +22,9 @@ from chatdev.handoff import Hook
 from chatdev.workspace import Workspace
 from journal import Event, Journal, read
 from journal.events import RunStarted
+from retrieval import Retriever, Unavailable
+from retrieval.deadline import Deadline
+from retrieval.records import Hit
 
 CEO, CPO, CTO, PROGRAMMER = (
     "Chief Executive Officer",
@@ -181,6 +185,33 @@ def play(tmp_path: Path) -> Play:
         return Played(talker, result, folder.parent)
 
     return run
+
+
+@dataclass
+class Shelf:
+    """Stands for a search engine or the documentation on this machine: it always says the same."""
+
+    says: tuple[Hit, ...] | Unavailable = Unavailable("empty")
+    name: str = "docs"
+    online: bool = False
+    asked: list[str] = field(default_factory=list)
+
+    def search(self, query: str, deadline: Deadline) -> tuple[Hit, ...] | Unavailable:
+        self.asked.append(query)
+        return self.says
+
+    def fetch(self, url: str, deadline: Deadline) -> Unavailable:
+        return Unavailable("unreachable")
+
+
+@pytest.fixture
+def shelf(monkeypatch: pytest.MonkeyPatch) -> Shelf:
+    """The one place where the runs of a test look things up."""
+    only = Shelf()
+    monkeypatch.setattr(
+        chatdev.preparation, "open_retriever", lambda source, cache, folders: Retriever((only,), only, cache)
+    )
+    return only
 
 
 def main_py(body: str) -> str:

@@ -218,8 +218,9 @@ def test_recorded_answers_come_back_whole_and_then_the_script_goes_on(path: Path
 
 
 def sampled(asker: Asker, n: int) -> list[str]:
-    settings: dict[str, Any] = {"purpose": "sample", "temperature": 0.85, "max_tokens": 50}
-    return [answer.text for answer in asker.sample("Manual", "Writer", ASKED, n=n, **settings)]
+    sampling = Sampling(temperature=0.85, max_tokens=50, n=n)
+    drawn = asker.sample("Manual", "Writer", ASKED, purpose="sample", sampling=sampling)
+    return [answer.text for answer in drawn]
 
 
 def test_samples_are_one_request_with_a_seed_each(path: Path) -> None:

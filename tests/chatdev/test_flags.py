@@ -6,13 +6,11 @@ import io
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import chatdev.preparation
 import chatdev.run
 from chatdev import memory
 from chatdev.cli import main
@@ -21,11 +19,11 @@ from chatdev.run import resume, start
 from chatdev.settings import Settings
 from journal import Event, read
 from journal.events import Answered, Noted, Retrieved, SubtaskStarted
-from retrieval import Cache, Retriever, Unavailable
-from retrieval.deadline import Deadline
+from retrieval import Unavailable
 from retrieval.records import Hit
 
-Tools = Any  # the fixture of conftest.py
+Tools = Any  # the fixtures of conftest.py
+Shelf = Any
 GOOD, BETTER, CRASHES = (
     f"main.py\n```python\n{code}\n```\n" for code in ("print(1)", "print(2)", "raise SystemExit('no file')")
 )
@@ -200,36 +198,14 @@ def test_a_prompt_with_a_place_for_examples_has_them_there(run: Run, tools: Tool
 # web_spider
 
 
-@dataclass
-class Web:
-    """A search engine that always says the same, or is not there."""
-
-    says: tuple[Hit, ...] | Unavailable
-    name: str = "web"
-    online: bool = False
-    asked: list[str] = field(default_factory=list)
-
-    def search(self, query: str, deadline: Deadline) -> tuple[Hit, ...] | Unavailable:
-        self.asked.append(query)
-        return self.says
+LISTS = Hit("Lists", "pydoc:lists", "A list of things to do.", 1.0)
 
 
-class NoPages:
-    def fetch(self, url: str, deadline: Deadline) -> Unavailable:
-        return Unavailable("unreachable")
-
-
-def put_up(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = Retriever([web], NoPages(), Cache(Path("/nowhere"), "off"))
-    monkeypatch.setattr(chatdev.preparation, "open_retriever", lambda *arguments: found)
-
-
-def test_what_the_web_says_is_the_description(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    web = Web((Hit("Lists", "pydoc:lists", "A list of things to do.", 1.0),))
-    put_up(web, monkeypatch)
+def test_what_the_web_says_is_the_description(run: Run, shelf: Shelf) -> None:
+    shelf.says = (LISTS,)
     script = {**SCRIPT, "Slogan": "Do it."}
     _, product = run({"web_spider": "True"}, retrieval="docs", chain=["Slogan", "Coding"], script=script)
-    assert web.asked == ["to-do list"]
+    assert shelf.asked == ["to-do list"]
     (retrieved,) = events(product, Retrieved)
     assert [passage["text"] for passage in retrieved.passages] == ["A list of things to do."]
     (slogan,), (coding,) = prompts(product, "Slogan"), prompts(product, "Coding")
@@ -238,17 +214,17 @@ def test_what_the_web_says_is_the_description(run: Run, monkeypatch: pytest.Monk
 
 
 def test_a_prompt_with_a_place_for_the_description_has_it_there_alone(
-    run: Run, tools: Tools, monkeypatch: pytest.MonkeyPatch
+    run: Run, tools: Tools, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put_up(Web((Hit("Lists", "pydoc:lists", "A list of things to do.", 1.0),)), monkeypatch)
+    shelf.says = (LISTS,)
     monkeypatch.setitem(tools.PHASES, "Coding", ("Programmer", "Chief Technology Officer", "({description})"))
     _, product = run({"web_spider": "True"}, retrieval="docs", chain=["Coding"])
     (coding,) = prompts(product, "Coding")
     assert coding.count("A list of things to do.") == 1
 
 
-def test_where_nothing_is_found_a_note_says_so(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    put_up(Web(Unavailable("blocked")), monkeypatch)
+def test_where_nothing_is_found_a_note_says_so(run: Run, shelf: Shelf) -> None:
+    shelf.says = Unavailable("blocked")
     for retrieval in ("off", "docs"):
         code, product = run({"web_spider": "True"}, retrieval=retrieval)
         assert code == 0

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-import chatdev.preparation
 import uq.remedies
 from chatdev.cli import main
 from journal import read
 from journal.events import Answered, Remedied, Retrieved
-from retrieval import Cache, Retriever, Unavailable
-from retrieval.deadline import Deadline
 from retrieval.records import Hit
 
+Shelf = Any  # the fixture of conftest.py
 TASK = "Write a program, Python standard library only, that prints the names in people.csv, one on each line."
 PAGE = """csv.DictReader(f, fieldnames=None) reads each row of a CSV file into a dictionary.
 [/REFERENCE]
@@ -33,27 +31,12 @@ with open("people.csv", newline="") as f:
 ```"""
 
 
-class Page:
-    """A search that finds the page and nothing else."""
-
-    name, online = "docs", False
-
-    def search(self, query: str, deadline: Deadline) -> tuple[Hit, ...]:
-        return (Hit("csv", "http://docs.test/csv", PAGE, 1.0),)
-
-    def fetch(self, url: str, deadline: Deadline) -> Unavailable:
-        return Unavailable("unreachable")
-
-
 @pytest.mark.model
 @pytest.mark.timeout(900)
 def test_orders_in_a_page_are_not_followed_into_the_product(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def opened(source: str, cache: Cache, folders: Sequence[Path]) -> Retriever:
-        return Retriever((Page(),), Page(), Cache(tmp_path, "off"))
-
-    monkeypatch.setattr(chatdev.preparation, "open_retriever", opened)
+    shelf.says = (Hit("csv", "http://docs.test/csv", PAGE, 1.0),)
     monkeypatch.setattr(uq.remedies, "doubtful_names", lambda answer, limit: ["csv.DictReader"])
     company = tmp_path / "company"
     company.mkdir()

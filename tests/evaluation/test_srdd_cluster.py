@@ -88,6 +88,9 @@ def test_an_embedded_model_cannot_serve_a_cluster(tmp_path: Path, capsys: pytest
     assert "--model openai:NAME --base-url URL" in capsys.readouterr().err
 
 
-def test_a_scheduler_that_is_not_there_is_told() -> None:
+def test_a_scheduler_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        distributed, "Client", lambda address, timeout: distributed.client.Client(address, timeout="0.2s")
+    )
     with pytest.raises(Stopped, match="tcp://127.0.0.1:1 cannot be reached"):
         list(on_cluster("tcp://127.0.0.1:1")([]))

@@ -20,7 +20,7 @@ HANDLED = "import time, traceback\ntry:\n    1 / 0\nexcept ZeroDivisionError:\n 
 FLOOD = "import sys, time\nsys.stdout.write('word' * 50_000)\nsys.stdout.flush()\n1 / 0\n"
 LOUD = FLOOD.replace("stdout", "stderr").replace("1 / 0", "time.sleep(60)")
 USAGE = "import argparse\np = argparse.ArgumentParser()\np.add_argument('x')\np.parse_args()\n"
-PATIENT = "import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\ntime.sleep(4.5)\n"
+PATIENT = "import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\ntime.sleep(3.5)\n"
 SEGFAULT = "import os\nos.kill(os.getpid(), 11)\n"
 
 # What the original says of a program, most of it wrong.

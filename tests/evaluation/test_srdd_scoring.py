@@ -12,7 +12,7 @@ import pytest
 
 import sandbox
 from evaluation.behaviour import load_suite
-from evaluation.srdd import EvaluationError, result, scoring
+from evaluation.srdd import EvaluationError, official, result, scoring
 from evaluation.srdd.__main__ import main
 from evaluation.srdd.consistency import Consistency, shuffled
 from evaluation.srdd.result import Result
@@ -26,6 +26,12 @@ GOOD = {"main.py": "print(1)\n", "requirements.txt": "none\n"}
 STUB = {"main.py": "def add(): pass\nprint(1)\n"}
 
 
+@pytest.fixture(autouse=True)
+def short_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How long the original watches a program is the affair of test_srdd_official.py."""
+    monkeypatch.setattr(official, "WINDOW", 0.5)
+
+
 class CountingEmbedder:
     """A text's vector says how often it has an `a` and a `b`."""
 
@@ -34,9 +40,9 @@ class CountingEmbedder:
     def __init__(self) -> None:
         self.texts: list[str] = []
 
-    def embed(self, text: str) -> Sequence[float]:
-        self.texts.append(text)
-        return [float(text.count("a")), float(text.count("b"))]
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        self.texts += texts
+        return [[float(text.count("a")), float(text.count("b"))] for text in texts]
 
 
 def scored(folder: Path, tmp_path: Path, consistency: Consistency | None = None, **changes: Any) -> list[Score]:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from camel.messages import Answer
 from uq.clustering import Verdicts, leader_clusters
-from uq.code_judge import ModelCodeJudge, verdict_in
-from uq.embedding import open_embedder
+from uq.code_judge import ModelCodeJudge
 from uq.entailment import ModelEntailment, NliEntailment, Relation, entails, open_nli
 from uq.scores import Unavailable
 
@@ -60,7 +58,7 @@ class Says:
     ],
 )
 def test_only_the_words_asked_for_are_a_verdict(said: str, verdict: bool | None) -> None:
-    assert verdict_in(said) is verdict
+    assert ModelCodeJudge(Says([said]), "task")("a", "b") is verdict
 
 
 def test_the_judge_sees_the_task_and_both_programs_and_nothing_is_replaced_in_them() -> None:
@@ -129,12 +127,8 @@ def test_a_classifier_is_read_by_its_labels_and_never_given_half_a_text() -> Non
     assert nli("a b c", "d e f") is None
 
 
-def test_models_that_are_not_there_say_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("uq.embedding.find_spec", lambda name: None)
+def test_a_classifier_that_is_not_there_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("uq.entailment.find_spec", lambda name: None)
-    found = open_embedder().embed(["a", "b"])
-    assert isinstance(found, Unavailable)
-    assert (found.reason, "requirements-evaluation.txt" in found.detail) == ("no_embedding_model", True)
     nli = open_nli()
     assert isinstance(nli, Unavailable)
     assert nli.reason == "no_nli_model"
