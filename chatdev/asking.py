@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from camel.messages import OVERFLOW, Answer, Message, Sampling, Token, Usage
@@ -27,8 +28,9 @@ _FENCE = re.compile(r"^[ \t]*(?:```|~~~)([\w+-]*)", re.MULTILINE)
 class Asker:
     """Puts questions to the model and writes each answer to the journal before anybody uses it.
 
-    Every call has its own seed, counted up from `seed`, so that a resumed run asks exactly what the first
-    one would have asked. `window` is the model's in tokens, as far as it is known or was learnt by overflowing.
+    The calls of a subtask have seeds counted up from `seed`: a resumed run asks exactly what the first one would
+    have asked, and so does one in which an earlier subtask took more calls, where its question is the same.
+    `window` is the model's in tokens, as far as it is known or was learnt by overflowing.
     """
 
     model: Model
@@ -38,6 +40,7 @@ class Asker:
     usage: Usage = Usage()
     seconds: float = 0.0
     window: int | None = None
+    _asked: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         self.window = self.model.window
@@ -80,7 +83,7 @@ class Asker:
         fresh: list[Answer] = []
         answers: list[Answer] = []
         for place in range(sampling.n):
-            one = replace(sampling, seed=self.seed + self.calls, n=1)
+            one = replace(sampling, seed=self.seed + self._asked[subtask], n=1)
             key = digest(role, asked, asdict(one))
             past = None if fresh else self.journal.recall(Answered, key)
             if past is not None:
@@ -98,6 +101,7 @@ class Asker:
             if answer.finish_reason == OVERFLOW:
                 self.journal.append(Noted(subtask, "the prompt is too long for the model's window; no answer"))
             self.calls += 1
+            self._asked[subtask] += 1
             self.usage += answer.usage
             self.seconds += answer.seconds
             answers.append(_without_circles(answer))
