@@ -62,6 +62,13 @@ def test_each_call_has_a_seed_of_its_own(path: Path) -> None:
     assert asker.usage.completion_tokens == 3
 
 
+def test_more_calls_of_one_subtask_change_no_seed_of_another(path: Path) -> None:
+    asker = asker_of(path, "a", "b", "c")
+    for subtask in ("DemandAnalysis", "DemandAnalysis", "Coding"):
+        asker.ask(subtask, "Programmer", ASKED, sampling=Sampling())
+    assert [event.sampling["seed"] for event in answers(path)] == [7, 8, 7]
+
+
 def test_a_cut_answer_is_continued_where_it_stopped(path: Path) -> None:
     seen: list[Sequence[Message]] = []
 
