@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
-from io import TextIOWrapper
 from pathlib import Path
 from statistics import median
 
+import console
 from calibration import CalibrationError
 from calibration.fit import MINIMUM
 from calibration.labels import Group, Response, by_group, read_runs
@@ -31,9 +31,8 @@ Rows = list[tuple[str, ...]]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command. Returns 0, or 2 where it refuses; nothing is changed then."""
+    console.forgive()
     options = _parser().parse_args(arguments)
-    if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # names of models hold characters that not every terminal has
     try:
         options.run(options)
     except (CalibrationError, OSError) as error:

@@ -6,7 +6,8 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from chatdev.cli import forgive_characters, main
+import console
+from chatdev.cli import main
 from chatdev.company import examine_folder
 
 
@@ -42,7 +43,7 @@ COMMANDS: dict[str, tuple[Callable[[Sequence[str]], int], str]] = {
 
 def dispatch(arguments: Sequence[str]) -> int:
     """Run the command that `arguments` begin with, or `run.py` with all of them. Returns the exit code."""
-    forgive_characters()
+    console.forgive()
     if arguments and arguments[0] in COMMANDS:
         return COMMANDS[arguments[0]][0](arguments[1:])
     if list(arguments) in (["-h"], ["--help"]):

@@ -7,15 +7,16 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from io import TextIOWrapper
 from pathlib import Path
 from typing import get_args
 
+import console
 from chatdev.settings import DEFAULT_MODEL, DEFAULT_TASK, UNCERTAINTY_MODES, RetrievalCache, Settings
 
 PROJECT = Path(__file__).resolve().parent.parent
 
 _DEFAULT = Settings()
+_INTERRUPTED = 130
 
 _DESCRIPTION = """\
 A software company of language-model agents that knows how sure it is: it designs, writes, tests and
@@ -149,15 +150,22 @@ def _add_run(group: argparse._ArgumentGroup) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command. Returns the exit code."""
+    console.forgive()
     options = parser().parse_args(arguments)
     # Explicit for SIGINT too: a shell starts background jobs with it ignored.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _interrupt)
-    forgive_characters()
+    try:
+        return _run(options)
+    except KeyboardInterrupt:
+        return _refuse("interrupted before the run began", _INTERRUPTED)
+
+
+def _run(options: argparse.Namespace) -> int:
     # The engine and the sandbox are imported only now, so that --help needs neither.
     from camel.models.model import ModelUnusable
     from chatdev.preparation import BadArguments
-    from chatdev.run import BAD_ARGUMENTS, INTERRUPTED, MODEL_UNUSABLE, resume, start
+    from chatdev.run import BAD_ARGUMENTS, MODEL_UNUSABLE, resume, start
 
     try:
         if options.resume:
@@ -167,15 +175,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _refuse(error, BAD_ARGUMENTS)
     except ModelUnusable as error:
         return _refuse(error, MODEL_UNUSABLE)
-    except KeyboardInterrupt:
-        return _refuse("interrupted before the run began", INTERRUPTED)
-
-
-def forgive_characters() -> None:
-    """Let no command end because a console lacks a character, or what is typed there has one too many."""
-    for stream in (sys.stdin, sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="replace")
 
 
 def settings_of(options: argparse.Namespace) -> Settings:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+import console
 from camel.messages import Message, Sampling
 from camel.models.model import Model, ModelUnusable
 from camel.models.open import open_model
@@ -56,6 +57,7 @@ def answer_once(settings: Settings, warehouse: Path, model: Model) -> tuple[Path
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command. Returns the exit code, as run.py's."""
+    console.forgive()
     options = parser().parse_args(arguments)
     settings = settings_of(options)
     try:

@@ -8,9 +8,9 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
-from io import TextIOWrapper
 from pathlib import Path
 
+import console
 from retrieval.cache import MODES, Cache, CacheMiss
 from retrieval.fencing import harmless
 from retrieval.retriever import SOURCES, open_retriever
@@ -20,6 +20,7 @@ FOUND, NOTHING, BAD_ARGUMENTS = 0, 1, 2
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the passages for a query. Returns 0 where there are any, 1 where not, 2 for bad arguments."""
+    console.forgive()
     parser = argparse.ArgumentParser(
         prog="python -m retrieval",
         description="Look something up on the web or in the documentation on this machine.",
@@ -40,9 +41,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if missing := [folder for folder in options.docs if not folder.is_dir()]:
         parser.error(f"--docs {missing[0]}: there is no such folder")
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="replace")  # pages hold characters that not every terminal has
     try:
         retriever = open_retriever(options.source, Cache(options.cache, options.cache_mode), options.docs)
         found = retriever.look_up(options.query)

@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+import console
 from sandbox.execution import DEFAULT_LIMITS, Limits
 from sandbox.judge import run_program
 
@@ -22,6 +23,7 @@ def _seconds(text: str) -> float:
 
 def main(argv: list[str] | None = None) -> int:
     """Print the verdict on one product. Returns 0 it runs, 1 it fails, 3 this machine cannot tell."""
+    console.forgive()
     parser = argparse.ArgumentParser(
         prog="python -m sandbox",
         description="Run a Python program nobody trusts and say whether it works.",

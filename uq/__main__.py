@@ -7,9 +7,9 @@ import json
 import math
 import sys
 from collections.abc import Callable, Sequence
-from io import TextIOWrapper
 from pathlib import Path
 
+import console
 from uq.decision import Decision, decide
 from uq.doubtful_spans import Span, doubtful_spans, quoted
 from uq.saved import NotReadable, saved_answers
@@ -30,9 +30,8 @@ exit codes: 0 every answer may proceed; 1 one triggers or cannot be measured; 2 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print a score and a decision for each answer. Returns the exit code."""
+    console.forgive()
     options = _parser().parse_args(arguments)
-    if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # answers hold characters that not every terminal has
     code = PROCEED
     try:
         answers = [answer for path in options.files for answer in saved_answers(path, options.log_probs)]

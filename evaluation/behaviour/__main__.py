@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import console
 import sandbox
 from evaluation.behaviour.runner import NotMeasurable, TaskResult, run_task, score
 from evaluation.behaviour.suite import SHIPPED, SuiteError, Task, load_suite
@@ -37,6 +38,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command. Returns the exit code."""
+    console.forgive()
     parser = _parser()
     options = parser.parse_args(arguments)
     isolated = not options.allow_unsandboxed

@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import console
 import sandbox
 from camel.models import verdicts
 from evaluation.behaviour import SHIPPED, NotMeasurable, SuiteError, load_suite
@@ -36,6 +37,7 @@ Options = argparse.Namespace
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command. Returns 0, 2 for bad arguments, 3 stopped early, 130 interrupted."""
+    console.forgive()
     options = _parser().parse_args(arguments)
     try:
         code: int = options.run(options)
