@@ -122,7 +122,10 @@ def resume(folder: Path, *, allow_unsandboxed: bool = False, base_url: str | Non
     if isinstance(events[-1], RunEnded):
         say(f"This run has ended already: {folder}")
         return events[-1].exit_code
-    recorded = Settings(**started.settings)
+    try:
+        recorded = Settings(**started.settings)
+    except TypeError as error:
+        raise BadArguments(f"{path} was written by another version of this program; start anew.") from error
     settings = replace(
         recorded,
         allow_unsandboxed=allow_unsandboxed or recorded.allow_unsandboxed,

@@ -307,6 +307,31 @@ def test_a_run_interrupted_while_the_model_thinks_can_go_on(
     assert essence(folder) == essence(finished)
 
 
+class _InterruptedImport:
+    def find_spec(self, name: str, *_: object) -> None:
+        if name == "chatdev.run":
+            raise KeyboardInterrupt
+
+
+def test_an_interrupt_while_the_parts_of_a_run_are_loaded_is_told_in_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delitem(sys.modules, "chatdev.run")
+    monkeypatch.setattr(sys, "meta_path", [_InterruptedImport(), *sys.meta_path])
+    assert main(["--task", "A game"]) == 130
+    assert "interrupted before the run began" in capsys.readouterr().err
+
+
+def test_a_journal_with_settings_that_this_version_does_not_know_is_refused_in_a_sentence(
+    finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = cut_copy(finished, tmp_path / "elsewhere", 12, later_files=False)
+    path = folder / "journal.jsonl"
+    path.write_text(path.read_text("utf-8").replace('"settings":{', '"settings":{"mood":"good",', 1), "utf-8")
+    assert main(["--resume", str(folder)]) == 2
+    assert "another version" in capsys.readouterr().err
+
+
 def descendants(parent: int) -> dict[int, str]:
     """The processes below `parent`, with what they run."""
     below, found = {parent}, {}
