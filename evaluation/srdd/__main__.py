@@ -20,7 +20,7 @@ from evaluation.srdd.alone import alone
 from evaluation.srdd.arms import BUILT_IN, Setting, arm_of
 from evaluation.srdd.consistency import DEFAULT_EMBEDDER, Consistency, embedder_named, shuffled
 from evaluation.srdd.fetch import LICENCE, SOURCE, fetch
-from evaluation.srdd.generate import Stopped, generate, in_threads, on_cluster, pending
+from evaluation.srdd.generate import Stopped, generate, in_threads, last_words, on_cluster, pending
 from evaluation.srdd.job import RETRIED, Job
 from evaluation.srdd.plots import draw
 from evaluation.srdd.report import make_report
@@ -31,6 +31,7 @@ from uq.embedding import NoEmbedder
 
 BAD_ARGUMENTS, STOPPED, INTERRUPTED = 2, 3, 130
 ANSWERS = "answers"
+_LONGEST = 86_400  # seconds; who wants to wait longer names no limit
 
 Options = argparse.Namespace
 
@@ -46,6 +47,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _refuse(error, STOPPED)
     except (EvaluationError, SuiteError) as error:
         return _refuse(error, BAD_ARGUMENTS)
+    except OSError as error:
+        if error.filename is None:
+            raise
+        return _refuse(f"{error.filename} cannot be used ({error.strerror}); name another place.", BAD_ARGUMENTS)
     except KeyboardInterrupt:
         return _refuse("interrupted; the same command goes on", INTERRUPTED)
 
@@ -88,7 +93,11 @@ def _generate(options: Options) -> int:
                 there = replace(there, base_url=stack.enter_context(_sharing(there, out)))
             ended = generate([replace(job, setting=there) for job in waiting], workers, options.workers, _say)
     if unusable := [one for one in ended if one.failure in RETRIED]:
-        raise Stopped(f"{len(unusable)} runs failed for no fault of the task; the same command tries them again.")
+        one = unusable[-1]
+        raise Stopped(
+            f"{len(unusable)} runs failed for no fault of the task, the last with {one.failure}: "
+            f"{last_words(jobs, one)} The same command tries them again."
+        )
     print(f"The products are in {out}; next: python -m evaluation.srdd score {options.out}")
     return 0
 
@@ -188,6 +197,12 @@ def _count(text: str) -> int:
     return count
 
 
+def _seconds(text: str) -> float:
+    if not 0 < (seconds := float(text)) <= _LONGEST:
+        raise argparse.ArgumentTypeError(f"must be above 0 and at most {_LONGEST}")
+    return seconds
+
+
 def _refuse(reason: object, code: int) -> int:
     _say(f"evaluation: {reason}")
     return code
@@ -247,7 +262,7 @@ def _generate_options(build: argparse.ArgumentParser) -> None:
     run.add_argument("--base-url", default="", help="an OpenAI-compatible server")
     run.add_argument("--seed", type=int, default=1, help="of the sampling and of drawn tasks (default: 1)")
     run.add_argument("--tokens", type=_count, help="budget of a task; a run that exceeds it counts as failed")
-    run.add_argument("--seconds", type=float, help="the same for its time, of one sitting")
+    run.add_argument("--seconds", type=_seconds, help="the same for its time, of one sitting")
     run.add_argument("--workers", type=_count, default=2, help="runs at a time, on one engine (default: 2)")
     run.add_argument(
         "--share-answers",
@@ -269,7 +284,7 @@ def _score_options(score: argparse.ArgumentParser) -> None:
         default=DEFAULT_EMBEDDER,
         help="of consistency: a transformers model, or none (default: %(default)s)",
     )
-    score.add_argument("--seconds", type=float, default=10, help="a program alive by then runs (default: 10)")
+    score.add_argument("--seconds", type=_seconds, default=10, help="a program alive by then runs (default: 10)")
     score.add_argument("--workers", type=_count, default=4, help="programs run at a time (default: 4)")
     score.add_argument("--seed", type=int, default=1, help="of the shuffled pairs (default: 1)")
     score.add_argument("--allow-unsandboxed", action="store_true", help="dangerous: programs see your files")

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing
+from typing import Any
 
 from evaluation.srdd import EvaluationError, result
 from evaluation.srdd.job import LOG, RETRIED, Job, run_job
@@ -55,7 +56,7 @@ def generate(jobs: Sequence[Job], workers: Workers, at_once: int, say: Callable[
             say(f"[{len(ended)}/{len(jobs)}] {_told(one)}; {_about(left)} left")
             hopeless = hopeless + 1 if one.failure in RETRIED else 0
             if hopeless == max(_HOPELESS, at_once):
-                raise Stopped(f"{hopeless} runs in a row failed with {one.failure}: {_last_words(jobs, one)}")
+                raise Stopped(f"{hopeless} runs in a row failed with {one.failure}: {last_words(jobs, one)}")
     return ended
 
 
@@ -83,9 +84,15 @@ def on_cluster(address: str) -> Workers:
     except ImportError as error:
         raise EvaluationError("--scheduler needs pip install -r requirements-evaluation.txt") from error
 
+    def connected() -> Any:
+        try:
+            return distributed.Client(address, timeout="30s")
+        except ValueError as error:
+            raise EvaluationError(f"--scheduler {address}: {error}.") from error
+
     def workers(jobs: Sequence[Job]) -> Generator[Result | None, None, None]:
         try:
-            with distributed.Client(address, timeout="30s") as client:
+            with connected() as client:
                 futures = client.map(run_job, jobs, pure=False, retries=0)
                 for future in distributed.as_completed(futures):
                     yield future.result()
@@ -106,7 +113,8 @@ def _about(seconds: float) -> str:
     return f"about {minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"about {minutes} min"
 
 
-def _last_words(jobs: Sequence[Job], one: Result) -> str:
+def last_words(jobs: Sequence[Job], one: Result) -> str:
+    """The last line that the run of `one` wrote, which says why it failed."""
     folder = next(job.folder for job in jobs if (job.arm.name, job.task.id) == (one.arm, one.task))
     lines = (folder / LOG).read_text(encoding="utf-8", errors="replace").split("\n")
     return next((line for line in reversed(lines) if line.strip()), f"it said nothing; see {folder}")

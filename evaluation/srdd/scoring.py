@@ -230,11 +230,16 @@ def _lines(path: Path) -> list[str]:
 
 def _keep_only(path: Path, digests: Collection[str], how: dict[str, Any]) -> dict[str, Score]:
     """The scores in `path` that still hold, by digest; the others are removed from it."""
+    if path.is_dir():
+        raise EvaluationError(f"--scores {path} is a folder; name a file in it.")
     kept: dict[str, str] = {}
-    for line in _lines(path) if path.is_file() else ():
+    lines = list(_lines(path)) if path.is_file() else []
+    for number, line in enumerate(lines, 1):
         try:
             record = json.loads(line)
         except ValueError:
+            if number < len(lines):
+                raise EvaluationError(f"--scores {path} holds something else; name another file.") from None
             continue  # half a line: scoring was killed while it wrote
         if record.get("how") == how and record.get("digest") in digests:
             kept[record["digest"]] = line

@@ -94,3 +94,9 @@ def test_a_scheduler_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) 
     )
     with pytest.raises(Stopped, match="tcp://127.0.0.1:1 cannot be reached"):
         list(on_cluster("tcp://127.0.0.1:1")([]))
+
+
+def test_an_address_that_is_none_is_told_in_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["generate", "--out", str(tmp_path), "--arm", "single", "--model", "scripted:x", "--limit", "1"]
+    assert main([*command, "--scheduler", "nonsense"]) == 2
+    assert "--scheduler nonsense" in capsys.readouterr().err

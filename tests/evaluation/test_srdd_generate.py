@@ -179,7 +179,26 @@ def test_a_model_that_cannot_be_used_ends_the_evaluation_and_blames_no_task(tmp_
 def test_even_one_such_run_is_told_by_the_exit_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["generate", "--out", str(tmp_path), "--model", "scripted:/no/script.json", "--arm", "single"]
     assert main([*command, "--limit", "1"]) == 3
-    assert "1 runs failed for no fault of the task" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "1 runs failed for no fault of the task" in said
+    assert "/no/script.json" in said.splitlines()[-1], "it says why"
+
+
+def test_an_output_folder_that_cannot_be_is_told_in_a_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    command = ["generate", "--out", str(tmp_path / "file" / "out"), "--model", "scripted:x", "--arm", "single"]
+    assert main(command) == 2
+    assert "cannot be used (Not a directory); name another place" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("seconds", ["nan", "-1", "0"])
+def test_a_time_that_is_none_is_refused(tmp_path: Path, seconds: str) -> None:
+    generating = ["generate", "--out", str(tmp_path), "--model", "scripted:x", "--arm", "single", "--limit", "1"]
+    for command in (generating, ["score", str(tmp_path)]):
+        with pytest.raises(SystemExit, match="2"):
+            main([*command, "--seconds", seconds])
 
 
 def test_other_settings_in_one_output_folder_are_refused(tmp_path: Path) -> None:

@@ -151,3 +151,14 @@ def test_the_command_writes_text_markdown_json_and_pictures(
         f"{name}.{kind}" for name in ("quality_by_arm", "quality_against_tokens") for kind in ("png", "svg")
     }
     assert (plots / "quality_by_arm.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("option", ["--markdown", "--json", "--plots"])
+def test_a_report_that_cannot_be_written_is_told_in_a_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    pytest.importorskip("matplotlib")
+    scores = tmp_path / "scores.jsonl"
+    scores.write_text("\n".join(json.dumps({"digest": "", "how": {}, **asdict(score)}) for score in BASE))
+    assert main(["report", str(tmp_path), option, str(scores / "report")]) == 2
+    assert "cannot be used (Not a directory); name another place" in capsys.readouterr().err

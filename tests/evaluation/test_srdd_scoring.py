@@ -154,3 +154,15 @@ def test_scores_that_are_none_are_refused(tmp_path: Path) -> None:
         scoring.read_scores(tmp_path / "scores.jsonl")
     with pytest.raises(EvaluationError, match="evaluation.srdd score"):
         scoring.read_scores(tmp_path / "missing.jsonl")
+
+
+def test_a_file_of_something_else_is_not_written_over(
+    product: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text("Not to be lost.\nNor this.\n")
+    command = ["score", str(product(GOOD).parent), "--mode", "behaviour", "--scores"]
+    assert main([*command, str(notes)]) == 2
+    assert notes.read_text() == "Not to be lost.\nNor this.\n"
+    assert main([*command, str(tmp_path)]) == 2
+    assert "is a folder; name a file in it" in capsys.readouterr().err
