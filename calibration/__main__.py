@@ -128,7 +128,8 @@ def _drift(options: Options) -> None:
 
 def _export(options: Options) -> None:
     with open_store(options.store) as store:
-        save(_snapshot(store, options), options.file)
+        snapshot = _snapshot(store, options)
+    save(snapshot, options.file)
 
 
 def _import(options: Options) -> None:

@@ -65,7 +65,7 @@ def server_painter(url: str) -> Painter:
 
     Raises ModelUnusable when the settings cannot work; makes no call.
     """
-    server = client(url, timeout=300.0)
+    server = client(url, timeout=300.0, flag="--image-url")
 
     def paint(description: str) -> bytes:
         import openai

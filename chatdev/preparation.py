@@ -62,7 +62,7 @@ def retriever_of(settings: Settings) -> Retriever | None:
         cache = Cache(cache_directory() / "retrieval", settings.retrieval_cache)
         return open_retriever(settings.retrieval, cache, [Path(folder) for folder in settings.docs])
     except ValueError as error:
-        raise BadArguments(f"--retrieval {error}, or off.") from error
+        raise BadArguments(f"--retrieval: {error}; off looks nothing up.") from error
 
 
 def snapshot_of(settings: Settings, model: Model, number: int | None = None) -> Snapshot | None:

@@ -181,10 +181,13 @@ def server_url(base_url: str | None = None) -> str:
     return base_url or os.environ.get("BASE_URL") or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
 
 
-def client(url: str, timeout: float) -> openai.OpenAI:
-    """A client for the server at `url`, with the key of the environment. Raises ModelUnusable; makes no call."""
+def client(url: str, timeout: float, flag: str = "--base-url") -> openai.OpenAI:
+    """A client for the server at `url`, which `flag` gave, with the key of the environment.
+
+    Raises ModelUnusable; makes no call.
+    """
     if not (host := _host(url)):
-        raise ModelUnusable(f"{url!r} is not a web address", "Give --base-url like http://127.0.0.1:8000/v1.")
+        raise ModelUnusable(f"{url!r} is not a web address", f"Give {flag} like http://127.0.0.1:8000/v1.")
     key = os.environ.get("OPENAI_API_KEY", "").strip(" \t\r\n'\"")
     if not key and url == OPENAI_URL:
         raise ModelUnusable("OPENAI_API_KEY is not set", "Set it, or give --base-url or a local --model.")

@@ -277,6 +277,14 @@ def test_a_snapshot_is_not_written_in_place_of_a_folder(
     assert sorted(tmp_path.rglob("*")) == before
 
 
+def test_a_snapshot_that_cannot_be_written_is_not_blamed_on_the_store(
+    learnt: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert calibrate(["export", str(tmp_path / "none" / "file"), "--store", str(learnt)]) == 2
+    said = capsys.readouterr().err
+    assert "No such file" in said and "store" not in said
+
+
 def test_any_name_is_shown_on_any_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = learn_at(tmp_path, 0.25, tmp_path / "store.sqlite", model="模型")
     shown = BytesIO()

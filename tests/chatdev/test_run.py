@@ -464,3 +464,16 @@ def test_arguments_that_make_no_sense_are_exit_code_2(
         main(arguments)
     assert ending.value.code == 2
     assert arguments[0] in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("flag", "value", "code", "message"),
+    [
+        ("--image-url", "nonsense", 3, "Give --image-url like http://"),
+        ("--retrieval", "http://", 2, "names no host, or a user beside it; off looks nothing up."),
+    ],
+)
+def test_an_address_that_is_none_is_told_with_the_flag_that_gave_it(
+    command: Command, capsys: pytest.CaptureFixture[str], flag: str, value: str, code: int, message: str
+) -> None:
+    assert message in refused(command, capsys, flag, value, code=code)
