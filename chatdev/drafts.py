@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from camel.messages import Answer
 from chatdev.checkpoint import Verdict
 from chatdev.handoff import Handoff, Hook
 from journal import Journal
-from journal.events import Sampled
+from journal.events import Noted, Sampled
 from uq.agreement import agreement
 from uq.scores import Unavailable
 from uq.token_selection import CONTENT
@@ -75,26 +75,27 @@ POLICIES: Mapping[str, DraftPolicy] = {
 }
 
 
-def within(
-    budget: int, spent: Callable[[], int], policy: DraftPolicy, drafting: Drafting = Drafting()
-) -> DraftPolicy:
-    """`policy`, which draws nothing where the drafts would cost more tokens than `budget` leaves."""
+def drafting_hook(
+    journal: Journal,
+    policy: DraftPolicy,
+    drafting: Drafting = Drafting(),
+    left: Callable[[], float] = lambda: math.inf,
+) -> Hook:
+    """A hook that draws drafts where `policy` has a doubt, and hands on the one of most merit.
 
-    def affordable(handoff: Handoff, verdict: Verdict) -> str:
-        cost = drafting.more * len(handoff.answer.tokens)
-        return policy.doubt(handoff, verdict) if spent() + cost <= budget else ""
-
-    return replace(policy, doubt=affordable)
-
-
-def drafting_hook(journal: Journal, policy: DraftPolicy, drafting: Drafting = Drafting()) -> Hook:
-    """A hook that draws drafts where `policy` has a doubt, and hands on the one of most merit."""
+    None are drawn, and a note says so, where they would cost more tokens than are `left`.
+    """
 
     def hook(handoff: Handoff) -> Answer:
         if handoff.trial is None or handoff.subtask not in drafting.subtasks:
             return handoff.answer
         reason = policy.doubt(handoff, handoff.trial(handoff.answer))
         if not reason:
+            return handoff.answer
+        cost = handoff.answer.usage.prompt_tokens + drafting.more * len(handoff.answer.tokens)
+        if cost > left():
+            note = f"{reason}; more drafts would cost about {cost} tokens, and the budget has {left():.0f} left"
+            journal.append(Noted(handoff.subtask, note))
             return handoff.answer
         drafts = [handoff.answer, *filter(handoff.usable, _more(handoff, drafting))]
         verdicts = [handoff.trial(draft) for draft in drafts]

@@ -6,7 +6,7 @@ from calibration.snapshot import Snapshot
 from chatdev.asking import Asker
 from chatdev.company import Company
 from chatdev.deliberation import hassum_hook
-from chatdev.drafts import POLICIES, drafting_hook, within
+from chatdev.drafts import POLICIES, drafting_hook
 from chatdev.handoff import Hook
 from chatdev.looking_up import Library
 from chatdev.settings import Settings
@@ -27,5 +27,8 @@ def hooks_of(
     gate = uncertainty_hook(company.uncertainty, mode, journal, snapshot, library)
     if policy not in POLICIES:
         return [gate]
-    affordable = within(settings.budget, lambda: asker.usage.total_tokens, POLICIES[policy])
-    return [gate, drafting_hook(journal, affordable)]
+
+    def left() -> int:
+        return max(0, settings.budget - asker.usage.total_tokens)
+
+    return [gate, drafting_hook(journal, POLICIES[policy], left=left)]

@@ -85,7 +85,8 @@ def _verdict(ended: RunEnded) -> list[str]:
         return ["The product was never checked: no subtask wrote code."]
     lines = [f"The product {verdict['status'].replace('_', ' ')}: {verdict['reason']}"]
     for finding in (*verdict["broken"], *verdict["missing"]):
-        lines.append(f"  {finding['path']}:{finding['line']}: {finding['why']}")
+        place = f"{finding['path']}:{finding['line']}: " if finding["path"] else ""
+        lines.append(f"  {place}{finding['why']}")
     results = verdict["results"]
     if results:
         good = sum(result["points"] == 2 for result in results)

@@ -10,13 +10,13 @@ import pytest
 
 from camel.messages import Answer
 from camel.models.scripted import Reply
-from chatdev.drafts import POLICIES, Drafting, drafting_hook, within
+from chatdev.drafts import POLICIES, Drafting, drafting_hook
 from chatdev.environment import Environment
 from chatdev.handoff import Hook
 from chatdev.workshop import Workshop
 from chatdev.workspace import Workspace
 from journal import Journal
-from journal.events import Answered, Executed, Sampled
+from journal.events import Answered, Executed, Noted, Sampled
 
 Play = Any  # the fixture of conftest.py
 
@@ -121,11 +121,15 @@ def test_of_drafts_that_show_the_same_cascade_hands_on_one_that_reads_no_name_wi
     assert "total" not in result.files["main.py"]
 
 
-@pytest.mark.parametrize(("budget", "drawn"), [(10_000, 1), (100, 0)])
-def test_what_the_budget_does_not_allow_is_not_drawn(play: Play, budget: int, drawn: int) -> None:
-    policy = within(budget, lambda: 90, POLICIES["cascade"], Drafting(more=3))
-    result = played(play, [adds("-"), adds("+")], lambda journal: drafting_hook(journal, policy))
+@pytest.mark.parametrize(("left", "drawn"), [(10_000, 1), (10, 0)])
+def test_what_the_budget_does_not_hold_is_not_drawn_and_a_note_says_so(play: Play, left: int, drawn: int) -> None:
+    def hook(journal: Journal) -> Hook:
+        return drafting_hook(journal, POLICIES["cascade"], left=lambda: left)
+
+    result = played(play, [adds("-"), adds("+")], hook)
     assert len(result.events(Sampled)) == drawn
+    notes = [event.note for event in result.events(Noted)]
+    assert [note.endswith("the budget has 10 left") for note in notes] == [True] * (1 - drawn)
 
 
 def test_subtasks_without_code_are_left_alone(play: Play) -> None:
