@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing
 
 from evaluation.srdd import EvaluationError, result
-from evaluation.srdd.job import LOG, RETRIED, Job, run_job
+from evaluation.srdd.job import RETRIED, Job, last_words, run_job
 from evaluation.srdd.result import Result
 
 Workers = Callable[[Sequence[Job]], Generator[Result | None, None, None]]
@@ -55,7 +55,8 @@ def generate(jobs: Sequence[Job], workers: Workers, at_once: int, say: Callable[
             say(f"[{len(ended)}/{len(jobs)}] {_told(one)}; {_about(left)} left")
             hopeless = hopeless + 1 if one.failure in RETRIED else 0
             if hopeless == max(_HOPELESS, at_once):
-                raise Stopped(f"{hopeless} runs in a row failed with {one.failure}: {_last_words(jobs, one)}")
+                folder = next(job.folder for job in jobs if (job.arm.name, job.task.id) == (one.arm, one.task))
+                raise Stopped(f"{hopeless} runs in a row failed with {one.failure}: {last_words(folder)}")
     return ended
 
 
@@ -104,9 +105,3 @@ def _told(one: Result) -> str:
 def _about(seconds: float) -> str:
     minutes = round(seconds / 60)
     return f"about {minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"about {minutes} min"
-
-
-def _last_words(jobs: Sequence[Job], one: Result) -> str:
-    folder = next(job.folder for job in jobs if (job.arm.name, job.task.id) == (one.arm, one.task))
-    lines = (folder / LOG).read_text(encoding="utf-8", errors="replace").split("\n")
-    return next((line for line in reversed(lines) if line.strip()), f"it said nothing; see {folder}")
