@@ -83,7 +83,7 @@ def own_milliseconds(folder: Path) -> list[float]:
 
     journal.listeners.append(mark)
     journal.append(RunStarted("P", "O", "1", "a program", {}, "scripted"))
-    environment = Environment("a program", Workspace(folder / "product", adopt=False))
+    environment = Environment("a program", Workspace(folder / "product"))
     environment.workspace.apply(product())
     sandbox.run_program = lambda *arguments, **options: sandbox.Verdict("runs", "It was not run.")
     marks.append(time.process_time())

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import sandbox
-from chatdev.workspace import Workspace
+from chatdev.workspace import Workspace, texts_below
 from evaluation.behaviour import Task, run_task
 from evaluation.cost import Cost, cost
 from evaluation.srdd.strict import ended_well, is_complete
@@ -46,7 +46,9 @@ def measure(
     isolated: bool,
 ) -> Row:
     """The row of the product in `folder`. Raises JournalError where it holds no journal."""
-    files = Workspace(folder).files()
+    workspace = Workspace(folder)
+    workspace.adopt(texts_below(folder))
+    files = workspace.files()
     checked = run_task(checks, folder, isolated=isolated) if checks else None
     runs = sandbox.run_program(folder, isolated=isolated).status
     if checks and checked and ended_well(checks, checked):

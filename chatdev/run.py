@@ -160,7 +160,7 @@ def _run(
 ) -> int:
     environment = Environment(
         task=settings.task,
-        workspace=Workspace(folder, adopt=False),
+        workspace=Workspace(folder),
         gui_design=company.flags.gui_design,
     )
     library = Library(means.retriever, environment, journal) if means.retriever else None
