@@ -204,10 +204,9 @@ class Drawn(Event):
 
 @dataclass(frozen=True)
 class Learnt(Event):
-    """What was brought into the run from outside before it began: `source` is `memory` or `web`."""
+    """What similar products taught, as it was before the run began."""
 
     key: str
-    source: str
     text: str
 
 
