@@ -7,7 +7,6 @@ Two answers mean the same when each follows from the other (Kuhn et al., arXiv:2
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from uq.clustering import Judge
@@ -70,14 +69,11 @@ def entails(entailment: Entailment) -> Judge:
     return judge
 
 
-@dataclass(frozen=True)
-class ModelEntailment:
-    """Asks `sampler`, with the question that both texts answer; an `Entailment`."""
+def model_entailment(sampler: Sampler, question: str) -> Entailment:
+    """Return what `sampler` says when it is asked, with the question that both texts answer."""
 
-    sampler: Sampler
-    question: str
+    def relate(premise: str, hypothesis: str) -> Relation | None:
+        texts = {"question": question.strip(), "premise": premise, "hypothesis": hypothesis}
+        return asked(sampler, "judge_entailment.txt", _RELATIONS, **texts)
 
-    def __call__(self, premise: str, hypothesis: str) -> Relation | None:
-        """Return the relation, None where the model named none."""
-        texts = {"question": self.question.strip(), "premise": premise, "hypothesis": hypothesis}
-        return asked(self.sampler, "judge_entailment.txt", _RELATIONS, **texts)
+    return relate

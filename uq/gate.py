@@ -32,11 +32,6 @@ class Remedied:
     text_after: str
     refusal: str
 
-    @property
-    def kept(self) -> bool:
-        """Whether the second answer replaced the first."""
-        return not self.refusal
-
 
 @dataclass(frozen=True)
 class GateOutcome:

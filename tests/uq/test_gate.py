@@ -70,7 +70,7 @@ def test_above_it_the_role_is_asked_and_the_better_answer_handed_on() -> None:
     assert answer.text == "second"
     assert outcome(records) == GateOutcome("Coding", 0.6, 0.2, True, False, True, ("reprompt",))
     (tried,) = remedied(records)
-    assert tried.kept and (tried.text_before, tried.text_after) == ("first", "second")
+    assert not tried.refusal and (tried.text_before, tried.text_after) == ("first", "second")
     assert (tried.before.u, tried.after.u) == (0.6, 0.2)
     assert tried.question == conversation.questions[0][0]
 
@@ -91,7 +91,7 @@ def test_a_worse_answer_is_reported_and_dropped_and_the_flag_stays() -> None:
     answer, records = hand_on(conversation)
     assert answer is conversation.answer
     assert len(conversation.questions) == 2
-    assert [tried.kept for tried in remedied(records)] == [False, False]
+    assert all(tried.refusal for tried in remedied(records))
     assert [tried.text_after for tried in remedied(records)] == ["worse", "also worse"]
     assert outcome(records) == GateOutcome("Coding", 0.6, 0.6, True, True, False, ("reprompt",) * 2)
 
