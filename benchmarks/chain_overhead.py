@@ -27,7 +27,7 @@ from camel.messages import Answer, Message, Sampling
 from camel.models.scripted import ScriptedModel
 from chatdev.asking import Asker
 from chatdev.chain import ChatChain
-from chatdev.company import PROJECT, ComposedEntry, SimpleEntry, load_company, validate_folder
+from chatdev.company import PROJECT, ComposedEntry, SimpleEntry, examine_folder, load_company
 from chatdev.environment import Environment
 from chatdev.reply import render_files
 from chatdev.workspace import Workspace
@@ -97,7 +97,7 @@ def loading_seconds(folder: Path) -> float:
     for number in range(COMPANIES):
         shutil.copytree(PROJECT / "CompanyConfig" / "Default", folder / f"company{number}")
     began = time.process_time()
-    assert validate_folder(folder) == []
+    assert examine_folder(folder)[0] == []
     return time.process_time() - began
 
 
