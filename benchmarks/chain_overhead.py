@@ -27,7 +27,7 @@ from camel.messages import Answer, Message, Sampling
 from camel.models.scripted import ScriptedModel
 from chatdev.asking import Asker
 from chatdev.chain import ChatChain
-from chatdev.company import PROJECT, ComposedEntry, SimpleEntry, load_company, validate_folder
+from chatdev.company import PROJECT, ComposedEntry, SimpleEntry, examine_folder, load_company
 from chatdev.environment import Environment
 from chatdev.reply import render_files
 from chatdev.workspace import Workspace
@@ -83,7 +83,7 @@ def own_milliseconds(folder: Path) -> list[float]:
 
     journal.listeners.append(mark)
     journal.append(RunStarted("P", "O", "1", "a program", {}, "scripted"))
-    environment = Environment("a program", Workspace(folder / "product", adopt=False))
+    environment = Environment("a program", Workspace(folder / "product"))
     environment.workspace.apply(product())
     sandbox.run_program = lambda *arguments, **options: sandbox.Verdict("runs", "It was not run.")
     marks.append(time.process_time())
@@ -97,7 +97,7 @@ def loading_seconds(folder: Path) -> float:
     for number in range(COMPANIES):
         shutil.copytree(PROJECT / "CompanyConfig" / "Default", folder / f"company{number}")
     began = time.process_time()
-    assert validate_folder(folder) == []
+    assert examine_folder(folder)[0] == []
     return time.process_time() - began
 
 

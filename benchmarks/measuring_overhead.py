@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import random
 import sys
 import tempfile
 import time
@@ -37,6 +36,7 @@ from camel.models.model import Model
 from camel.models.open import open_model
 from camel.models.openai_api import Endpoint, OpenAIModel
 from chatdev.settings import DEFAULT_MODEL
+from evaluation.bootstrap import estimate
 from uq.scores import Unavailable
 from uq.token_uncertainty import token_uncertainty
 
@@ -101,15 +101,9 @@ def overhead(measured: Arm, plain: Arm, pairs: int, clock: Clock) -> Overhead:
         else:
             times.append((_seconds(measured, clock), _seconds(plain, clock)))
     shares = [with_measuring / without - 1 for with_measuring, without in times]
-    low, high = interval(shares)
-    return Overhead(median(shares), low, high, median(without for _, without in times), pairs)
-
-
-def interval(values: Sequence[float], rounds: int = 1000) -> tuple[float, float]:
-    """The 95 % bootstrap interval of the median of `values`."""
-    chance = random.Random(1)
-    medians = sorted(median(chance.choices(values, k=len(values))) for _ in range(rounds))
-    return medians[round(0.025 * rounds)], medians[round(0.975 * rounds) - 1]
+    found = estimate(pairs, lambda drawn: median(shares[number] for number in drawn))
+    assert found is not None
+    return Overhead(found.value, found.low, found.high, median(without for _, without in times), pairs)
 
 
 def _seconds(arm: Arm, clock: Clock) -> float:

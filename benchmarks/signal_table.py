@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
-from benchmarks.bootstrap import DRAWS, METRICS, estimates
 from calibration.labels import Response
+from calibration.separation import aurc, auroc, prr
+from evaluation.bootstrap import RESAMPLES, Estimate, estimate
+from evaluation.table import render
+
+METRICS: Mapping[str, Callable[[Iterable[Response]], float | None]] = {"AUROC": auroc, "AURC": aurc, "PRR": prr}
 
 
 @dataclass(frozen=True)
@@ -30,50 +34,54 @@ class Signal:
     cost: Cost
 
 
-def report(signals: Sequence[Signal], draws: int = DRAWS) -> list[str]:
+def report(signals: Sequence[Signal]) -> list[str]:
     """Return the lines of the table in Markdown, and below it each AUROC against the last signal's."""
-    answers = {signal.name: signal.answers for signal in signals}
-    found = {metric: estimates(answers, metric, draws) for metric in METRICS}
-    right = sum(answer.outcome == "correct" for answer in signals[0].answers)
+    answers, last = signals[0].answers, signals[-1]
+    right = sum(answer.outcome == "correct" for answer in answers)
     head = ["signal", "not measured", *METRICS, "calls", "tokens", "seconds"]
     rows = [
         [
             signal.name,
             str(signal.unavailable),
-            *(str(found[metric][0][signal.name]) for metric in METRICS),
+            *(str(estimated(signal, metric) or "-") for metric in METRICS),
             f"{signal.cost.calls:.1f}",
             f"{signal.cost.tokens:,.0f}",
             f"{signal.cost.seconds:.1f}",
         ]
         for signal in signals
     ]
-    last = signals[-1].name
     return [
-        f"{len(signals[0].answers)} problems, {right} solved; 95 % intervals from {draws} draws of problems.",
+        f"{len(answers)} problems, {right} solved; 95 % intervals from {RESAMPLES} draws of problems.",
         "",
-        _line(head),
-        _line(["---", "---:", *["---"] * len(METRICS), "---:", "---:", "---:"]),
-        *map(_line, rows),
+        render(head, rows, markdown=True),
         "",
-        *(f"AUROC of {last} minus {name}: {given}" for name, given in found["AUROC"][1][last].items()),
+        *(f"AUROC of {last.name} minus {one.name}: {difference(last, one) or '-'}" for one in signals[:-1]),
     ]
 
 
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+def estimated(signal: Signal, metric: str) -> Estimate | None:
+    """The figure of a signal by the name of its metric; None where all answers are right or all wrong."""
+    return estimate(len(signal.answers), lambda drawn: METRICS[metric]([signal.answers[n] for n in drawn]))
 
 
-def write_plot(signals: Sequence[Signal], path: Path, draws: int = DRAWS) -> None:
+def difference(one: Signal, other: Signal) -> Estimate | None:
+    """The AUROC of `one` less that of `other`, whose answers are to the same problems."""
+
+    def change(drawn: Sequence[int]) -> float | None:
+        first, second = (auroc([signal.answers[n] for n in drawn]) for signal in (one, other))
+        return None if first is None or second is None else first - second
+
+    return estimate(len(one.answers), change)
+
+
+def write_plot(signals: Sequence[Signal], path: Path) -> None:
     """Write a PNG: a point and its interval for each signal's AUROC. Raises ImportError without matplotlib."""
-    found, _ = estimates({signal.name: signal.answers for signal in signals}, "AUROC", draws)
     figure = import_module("matplotlib.figure").Figure(figsize=(6, 0.5 * len(signals) + 1), layout="constrained")
     panel = figure.subplots()
     for place, signal in enumerate(reversed(signals)):
-        value, low, high = found[signal.name]
-        if value is not None and low is not None and high is not None:
-            panel.errorbar(
-                value, place, xerr=[[value - low], [high - value]], marker="o", color="black", capsize=3
-            )
+        if found := estimated(signal, "AUROC"):
+            arms = [[found.value - found.low], [found.high - found.value]]
+            panel.errorbar(found.value, place, xerr=arms, marker="o", color="black", capsize=3)
     panel.axvline(0.5, color="grey", linewidth=0.8, linestyle="--")
     panel.set_yticks(range(len(signals)), [signal.name for signal in reversed(signals)])
     panel.set(xlim=(0, 1), xlabel="AUROC: wrong answers above right ones, 95 % interval")

@@ -32,7 +32,7 @@ from camel.models.open import open_model
 from camel.models.sampler import ModelSampler
 from chatdev.executor import SandboxExecutor
 from uq.clustering import Verdicts, leader_clusters
-from uq.code_judge import ModelCodeJudge
+from uq.code_scoring import code_judge
 from uq.code_text import code_in
 from uq.embedding import Embedder, open_embedder
 from uq.evidence import Sampler
@@ -177,7 +177,7 @@ class _Counted:
 
 def _judge(problem: Problem, texts: Sequence[str], sampler: Sampler) -> Record:
     counted = _Counted(sampler)
-    verdicts = Verdicts(ModelCodeJudge(counted, problem.prompt))
+    verdicts = Verdicts(code_judge(counted, problem.prompt))
     programs = [code_in(text) for text in texts]
     score = functional_equivalence_rate([verdicts.same(programs[0], other) for other in programs[1:]])
     return {RATE: to_json(score), "calls": counted.calls, **asdict(counted.usage)}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from statistics import median
 
@@ -13,8 +14,7 @@ from calibration import CalibrationError
 from calibration.fit import MINIMUM
 from calibration.labels import Group, Response, by_group, read_runs
 from calibration.quantiles import METHODS
-from calibration.reliability_plot import write_plot
-from calibration.separation import aurc, auroc, auroc_interval, kolmogorov_smirnov, prr, reliability
+from calibration.separation import Bin, aurc, auroc, auroc_interval, kolmogorov_smirnov, prr, reliability
 from calibration.shipped import FOLDER, ship, shipped
 from calibration.snapshot import Snapshot, from_json, save
 from calibration.store import Store, open_store
@@ -81,7 +81,7 @@ def _check(options: Options) -> None:
     _print_table(rows)
     if options.plot:
         bins = {group: reliability(answers) for group, answers in groups.items()}
-        write_plot({group: some for group, some in bins.items() if some}, options.plot)
+        _write_plot({group: some for group, some in bins.items() if some}, options.plot)
         print(f"The reliability plot is in {options.plot}")
 
 
@@ -107,6 +107,27 @@ def _check_row(group: Group, answers: Sequence[Response], tau: float) -> tuple[s
 
 def _rate(answers: Sequence[Response], tau: float) -> str:
     return f"{sum(answer.u > tau for answer in answers) / len(answers):.0%}" if answers else "-"
+
+
+def _write_plot(bins: Mapping[Group, Sequence[Bin]], path: Path) -> None:
+    """Write a PNG with one panel a group. Raises CalibrationError without groups or without matplotlib."""
+    if not bins:
+        raise CalibrationError("There is nothing to plot: no answer is known to be right or wrong.")
+    try:
+        figure = import_module("matplotlib.figure").Figure(figsize=(4, 3.5 * len(bins)), layout="constrained")
+    except ImportError as error:
+        raise CalibrationError("A plot needs matplotlib: pip install -r requirements-evaluation.txt") from error
+    for panel, (group, points) in zip(figure.subplots(len(bins), squeeze=False)[:, 0], bins.items(), strict=True):
+        panel.plot([0, 1], [0, 1], color="grey", linewidth=0.8, linestyle="--")
+        panel.plot([point.probability for point in points], [point.correct for point in points], marker="o")
+        panel.set(
+            xlim=(0, 1.02),
+            ylim=(-0.02, 1.02),
+            title=f"{group.subtask}\n{group.model}, {sum(point.size for point in points)} answers",
+            xlabel="mean token probability exp(−u)",
+            ylabel="share of correct answers",
+        )
+    figure.savefig(path, format="png", dpi=120)
 
 
 def _drift(options: Options) -> None:

@@ -121,7 +121,7 @@ class ChatChain:
         if phase.prepare == "test":
             function, runs = next(iter(self.workshop.suspects().items()), ("", None))
             environment.suspect, environment.stalled = function, False
-            self.workshop.attempted(function)
+            self.workshop.attempts[function] += 1
             environment.test_reports = "\n".join([*environment.refusals, self.workshop.verdict().report(runs)])
         elif phase.prepare == "given":
             self.workshop.verdict()
@@ -132,7 +132,7 @@ class ChatChain:
             return bool(environment.images)
         elif phase.prepare == "next_gap":
             gaps = self.workshop.verdict().missing
-            paths = (gap.path for gap in gaps if self.workshop.attempts.get(gap.path, 0) < _MOST_ATTEMPTS)
+            paths = (gap.path for gap in gaps if self.workshop.attempts[gap.path] < _MOST_ATTEMPTS)
             path = environment.unimplemented_file = next(paths, "")
             environment.gaps = "\n".join(f"- {gap.name}: {gap.why}" for gap in gaps if gap.path == path)
             return bool(path)

@@ -128,13 +128,8 @@ def load_company(config: str, root: Path) -> Company:
     return _load(_find(config, root), root)
 
 
-def validate_folder(path: Path, root: Path = PROJECT) -> list[Problem]:
-    """All that is wrong with the company in `path`, or with each company in the folders right below it."""
-    return examine_folder(path, root)[0]
-
-
 def examine_folder(path: Path, root: Path = PROJECT) -> tuple[list[Problem], list[Problem]]:
-    """What `validate_folder` finds, and what is only odd in companies that can be used."""
+    """What is wrong with the company in `path`, or with each right below it; and what is only odd in others."""
     candidates = [path] if _is_company(path) else path.iterdir() if path.is_dir() else ()
     folders = [folder for folder in candidates if _is_company(folder)]
     if not folders:

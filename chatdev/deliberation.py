@@ -14,7 +14,7 @@ from journal import Journal
 from journal.events import Deliberated
 from uq.clustering import Verdicts, leader_clusters, with_evidence
 from uq.embedding import Embedder, open_embedder
-from uq.entailment import ModelEntailment, entails
+from uq.entailment import entails, model_entailment
 from uq.hassum import Deliberation, Hassum, HassumSettings, Reading
 from uq.policy import policy_from
 from uq.scores import to_json
@@ -66,7 +66,7 @@ class _Measure:
         )
 
     def _entropy(self, texts: Sequence[str]) -> Reading:
-        judge = ModelEntailment(self, self.handoff.messages[-1].content)
+        judge = model_entailment(self, self.handoff.messages[-1].content)
         clustering = leader_clusters(texts, Verdicts(entails(judge)))
         return with_evidence(semantic_entropy(clustering.groups), clustering)
 

@@ -28,15 +28,11 @@ class Reply:
     """What a reply holds.
 
     `files`: path -> content, in order of appearance; content ends with a newline unless it is empty.
-    `truncated`: the reply ended inside a block (whose content is kept) or inside its thinking.
     `problems`: blocks dropped because no file may have their name, each with the reason.
-    `unnamed`: source code, in the product's language, that could not be given a name.
     """
 
     files: dict[str, str]
-    truncated: bool
     problems: tuple[str, ...]
-    unnamed: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -59,7 +55,6 @@ class _Block:
     above: Sequence[str]  # the lines since the block before
     fence: _Fence
     body: str
-    closed: bool
 
 
 def _set(words: str) -> frozenset[str]:
@@ -92,7 +87,7 @@ _PLAIN = frozenset(("", "text", "txt", "plaintext", "plain", "code"))
 _MOST_CLOSINGS = 20  # fences tried for one block: a model in a loop repeats the same block without end
 
 _FENCE = re.compile(r"([ \t]*(?:(?:[-*+]|\d+[.)])[ \t]+)?)(`{3,}(?=[^`]*$)|~{3,})[ \t]*(.*?)\s*$")
-_THINKING = re.compile(r"\A\s*<think>.*?(</think>|\Z)", re.DOTALL)
+_THINKING = re.compile(r"\A\s*<think>.*?(?:</think>|\Z)", re.DOTALL)
 _SEPARATORS = re.compile(r"[\s`*\"'()\[\]{}<>,;|=#!?：，、；（）【】「」《》“”‘’]+|(?<=\w\w):")
 _REMARK = re.compile(r"\([^()]*\)[\W_]*$")
 _LABELS = re.compile(r"(?:new|updated|file|file ?name|name|path|module|code|\d+[.)]?|[-+•–—:.]+)", re.IGNORECASE)
@@ -119,14 +114,12 @@ def parse_reply(text: str, *, known_files: Sequence[str] = (), language: str = "
     """
     spoken = text.replace("\r\n", "\n").replace("\r", "\n")
     thinking = _THINKING.match(spoken)
-    truncated = thinking is not None and not thinking.group(1)
     words = language.lower().split()
     suffix = _SUFFIX_OF_TAG.get(words[0], ".py") if words else ".py"
     files: dict[str, str] = {}
     problems: list[str] = []
     unnamed: list[str] = []
     for block in _blocks(spoken[thinking.end() if thinking else 0 :].removesuffix("\n").split("\n")):
-        truncated |= not block.closed and bool(block.fence.info or block.body.strip())
         name = _name(block)
         if name is None:
             if _is_source(block, suffix):
@@ -138,8 +131,8 @@ def parse_reply(text: str, *, known_files: Sequence[str] = (), language: str = "
             problems.append(f"{name}: {why}")
         elif path not in files or _supersedes(block.body, files[path], path):
             files[path] = block.body
-    left = _place(unnamed, files, known_files, suffix)
-    return Reply(files, truncated, tuple(problems), tuple(left))
+    _place(unnamed, files, known_files, suffix)
+    return Reply(files, tuple(problems))
 
 
 def render_files(files: Mapping[str, str]) -> str:
@@ -162,7 +155,7 @@ def _blocks(lines: list[str]) -> Iterator[_Block]:
             at += 1
             continue
         end, following = _end(lines, at, fence, _content_suffix(lines[since:at], fence))
-        yield _Block(lines[since:at], fence, _body(lines[at + 1 : end], fence.indent), end < len(lines))
+        yield _Block(lines[since:at], fence, _body(lines[at + 1 : end], fence.indent))
         at = since = following
 
 
@@ -299,23 +292,19 @@ def _supersedes(later: str, earlier: str, path: str) -> bool:
     return after is not None and not (snippet and definitions(before) - definitions(after))
 
 
-def _place(unnamed: list[str], files: dict[str, str], known_files: Sequence[str], suffix: str) -> list[str]:
-    """Put each block that tells its name by other means into `files`; returns the others."""
+def _place(unnamed: list[str], files: dict[str, str], known_files: Sequence[str], suffix: str) -> None:
+    """Put each block that tells its name by other means into `files`."""
     main = f"main{suffix}"
     known = [path for path in known_files if path.endswith(suffix)]
     lone = len(unnamed) == 1 and not any(path.endswith(suffix) for path in files)
-    left = []
     for body in sorted(unnamed, key=lambda body: _MAIN_GUARD.search(body) is None):
         path = _imported_as(body, files) if suffix == ".py" else None
         if path is None and lone and len(known) <= 1:
             path = known[0] if known else main
         if path is None and main not in files and (main not in known or _MAIN_GUARD.search(body)):
             path = main
-        if path is None:
-            left.append(body)
-        else:
+        if path is not None:
             files[path] = body
-    return left
 
 
 def _imported_as(body: str, files: Mapping[str, str]) -> str | None:

@@ -16,11 +16,13 @@ from chatdev.asking import Asker
 from chatdev.chain import ChatChain
 from chatdev.chat_log import ChatLog
 from chatdev.company import Company
+from chatdev.deliberation import hassum_hook
+from chatdev.drafts import POLICIES, drafting_hook
 from chatdev.environment import Environment
+from chatdev.handoff import Hook
 from chatdev.images import Painter
 from chatdev.looking_up import Library, topic_of
 from chatdev.memory import STORE, recall, remember
-from chatdev.policies import hooks_of
 from chatdev.preparation import (
     BadArguments,
     check_settings,
@@ -34,6 +36,7 @@ from chatdev.preparation import (
 from chatdev.progress import Progress
 from chatdev.settings import Settings
 from chatdev.summary import summary
+from chatdev.uncertainty import uncertainty_hook
 from chatdev.user_phases import Phase, UserPhaseError
 from chatdev.version_control import History
 from chatdev.workspace import Workspace
@@ -163,7 +166,7 @@ def _run(
 ) -> int:
     environment = Environment(
         task=settings.task,
-        workspace=Workspace(folder, adopt=False),
+        workspace=Workspace(folder),
         gui_design=company.flags.gui_design,
     )
     library = Library(means.retriever, environment, journal) if means.retriever else None
@@ -221,11 +224,32 @@ def _chain(
         environment,
         asker,
         journal,
-        hooks_of(settings, company, asker, means.snapshot, library),
+        _hooks(settings, company, asker, means.snapshot, library),
         isolated=not settings.allow_unsandboxed,
         own_phases=means.user_phases,
         painter=means.painter,
     )
+
+
+def _hooks(
+    settings: Settings, company: Company, asker: Asker, snapshot: Snapshot | None, library: Library | None
+) -> list[Hook]:
+    """The hooks of the policy that `settings` names."""
+    journal, policy = asker.journal, settings.uq
+    if policy == "off":
+        return []
+    if policy == "hassum":
+        return [hassum_hook(company.uncertainty, journal, snapshot)]
+    # The command line's `on` leaves it to the company, which may ask to be observed only.
+    mode = "observe" if policy == "observe" else str(company.uncertainty.get("mode", "act"))
+    gate = uncertainty_hook(company.uncertainty, mode, journal, snapshot, library)
+    if policy not in POLICIES:
+        return [gate]
+
+    def left() -> int:
+        return max(0, settings.budget - asker.usage.total_tokens)
+
+    return [gate, drafting_hook(journal, POLICIES[policy], left=left)]
 
 
 def _look_around(chain: ChatChain, warehouse: Path, library: Library | None) -> None:
@@ -246,7 +270,7 @@ def _lessons(journal: Journal, store: Path, task: str) -> str:
     key = digest("memory", task)
     learnt = journal.recall(Learnt, key)
     if learnt is None:
-        learnt = Learnt(key, "memory", _recalled(store, task))
+        learnt = Learnt(key, _recalled(store, task))
         journal.append(learnt)
     return learnt.text
 

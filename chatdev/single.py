@@ -43,7 +43,7 @@ def answer_once(settings: Settings, warehouse: Path, model: Model) -> tuple[Path
         asker = Asker(model, journal, seed=settings.seed)
         prompt = Message("user", _PROMPT.format(task=settings.task))
         answer = asker.ask("Single", "User", [prompt], sampling=Sampling(max_tokens=_LONGEST_REPLY))
-        workspace = Workspace(folder, adopt=False)
+        workspace = Workspace(folder)
         change = workspace.apply(parse_reply(answer.text).files)
         journal.append(FilesChanged("Single", change.diffs, change.refused))
         isolated = not settings.allow_unsandboxed

@@ -44,11 +44,8 @@ def software_info(events: Sequence[Event], folder: Path, seconds: float) -> str:
 
 
 def _paid(events: Sequence[Event]) -> bool:
-    return any(isinstance(event, RunStarted) and _model(event).startswith(_PAID) for event in events)
-
-
-def _model(started: RunStarted) -> str:
-    return str(started.settings.get("model", ""))
+    started = (event for event in events if isinstance(event, RunStarted))
+    return any(str(event.settings.get("model", "")).startswith(_PAID) for event in started)
 
 
 def _count(files: Sequence[Path], suffixes: tuple[str, ...]) -> int:

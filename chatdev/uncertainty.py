@@ -14,7 +14,6 @@ from journal import Event, Journal
 from journal.events import Gated, Measured, Remedied
 from uq.decision import Decision
 from uq.gate import GateOutcome, GateRecord, UncertaintyGate
-from uq.gate import Remedied as RemedyTried
 from uq.policy import Policy, policy_from
 from uq.remedies import Library, Remedy, Retrieve
 from uq.scores import to_json
@@ -56,32 +55,7 @@ def _with_library(policy: Policy, library: Library | None) -> Policy:
 
 
 def _event(subtask: str, record: GateRecord) -> Event:
-    if isinstance(record, Decision):
-        return Measured(
-            subtask=subtask,
-            action=record.action,
-            reason=record.reason,
-            measurement=to_json(record.measurement),
-            threshold=to_json(record.threshold),
-        )
-    if isinstance(record, RemedyTried):
-        return Remedied(
-            subtask=subtask,
-            remedy=record.remedy,
-            question=record.question,
-            before=to_json(record.before),
-            after=to_json(record.after),
-            text_before=record.text_before,
-            text_after=record.text_after,
-            refusal=record.refusal,
-        )
-    assert isinstance(record, GateOutcome)
-    return Gated(
-        subtask=subtask,
-        u_pre=record.u_pre,
-        u_post=record.u_post,
-        triggered=record.triggered,
-        flagged=record.flagged,
-        replaced=record.replaced,
-        remedies=list(record.remedies),
-    )
+    fields: dict[str, Any] = {"subtask": subtask, **to_json(record)}
+    if isinstance(record, GateOutcome):
+        return Gated(**fields)
+    return Measured(**fields) if isinstance(record, Decision) else Remedied(**fields)

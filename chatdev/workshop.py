@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import base64
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import PurePosixPath
 
 import sandbox
 from camel.messages import Answer
+from chatdev.acceptance import AcceptanceRun
 from chatdev.checkpoint import Verdict, check
+from chatdev.command_line import CommandLine
 from chatdev.environment import Environment
+from chatdev.frame import function_name
 from chatdev.given import Given
 from chatdev.images import NoPicture, Painter, mentioned, placeholder
 from chatdev.missing_imports import with_missing_imports
@@ -19,10 +23,10 @@ from chatdev.patching import framed, patched
 from chatdev.phase import Phase
 from chatdev.reply import Reply, parse_reply
 from chatdev.strays import at_home
-from chatdev.suspects import suspects
 from chatdev.workspace import Change, Workspace
 from journal import Journal
 from journal.events import Checked, Drawn, FilesChanged, Noted, RolledBack, digest
+from sandbox.completeness import definitions, python_tree
 
 _IN_PYTHON = re.compile(r"\bpython|main\.py", re.IGNORECASE)
 
@@ -39,7 +43,7 @@ class Workshop:
     journal: Journal
     isolated: bool = True
     painter: Painter = placeholder
-    attempts: dict[str, int] = field(default_factory=dict)
+    attempts: Counter[str] = field(default_factory=Counter)
     setbacks: int = 0
     verdicts: dict[str, Verdict] = field(default_factory=dict)
 
@@ -48,7 +52,7 @@ class Workshop:
         environment = self.environment
         source = environment.workspace.files().get("main.py", "")
         found = suspects(environment.command_line, source, environment.runs, self.verdict())
-        return {function: runs for function, runs in found.items() if not self.attempts.get(function)}
+        return {function: runs for function, runs in found.items() if not self.attempts[function]}
 
     def write(self, files: Mapping[str, str], subtask: str, allow: Sequence[str] = ()) -> Change:
         """Write files, and tell the journal what that changed; see Workspace.apply."""
@@ -56,22 +60,17 @@ class Workshop:
         self.journal.append(FilesChanged(subtask, change.diffs, change.refused))
         return change
 
-    def attempted(self, name: str) -> None:
-        """Count an attempt to have the file or function `name` written again."""
-        self.attempts[name] = self.attempts.get(name, 0) + 1
-
     def change_codes(self, phase: Phase, text: str) -> None:
         """Write the files of a reply, check the product, and take back a change that made it worse."""
         environment = self.environment
         workspace = environment.workspace
-        before, verdict_before = workspace.snapshot(), environment.verdict
-        known = before.files
+        known, verdict_before = workspace.files(), environment.verdict
         files, environment.refusals, repairs = self._files_of(text, known)
         for note in (*environment.refusals, *repairs):
             self.journal.append(Noted(phase.name, note))
         environment.stalled = not self.write(files, phase.name).diffs
         if environment.unimplemented_file:
-            self.attempted(environment.unimplemented_file)
+            self.attempts[environment.unimplemented_file] += 1
         if environment.images:
             names = mentioned(workspace.files().values())
             self.draw({name: environment.images.get(name, PurePosixPath(name).stem) for name in names}, phase.name)
@@ -80,10 +79,10 @@ class Workshop:
             return
         better, worse = verdict.rank > verdict_before.rank, verdict.rank < verdict_before.rank
         if worse or (phase.keeps == "better" and not better):
-            undone = workspace.restore(before)
+            undone = workspace.restore(known)
             reason = "it made the product worse" if worse else "it did not make the product better"
             environment.setback = f"The last change was taken back, {reason}:\n{verdict.report()}"
-            self.journal.append(RolledBack(phase.name, reason, undone.diffs))
+            self.journal.append(RolledBack(phase.name, reason, undone))
             environment.verdict = verdict_before
             self.setbacks += 1
         else:
@@ -146,7 +145,7 @@ class Workshop:
         workspace = self.environment.workspace
         known = workspace.files()
         with sandbox.scratch_copy(workspace.root) as folder:
-            trial = Workspace(folder, adopt=False)
+            trial = Workspace(folder)
             trial.adopt(known)
             trial.apply(self._files_of(answer.text, known)[0])
             return self._check(trial)
@@ -179,3 +178,23 @@ class Workshop:
 def refusals(reply: Reply) -> tuple[str, ...]:
     """What of a reply was not saved, one sentence each."""
     return tuple(f"A file was not saved: {problem}" for problem in reply.problems)
+
+
+def suspects(
+    line: CommandLine | None, source: str, runs: Sequence[AcceptanceRun], verdict: Verdict
+) -> dict[str, list[str]]:
+    """The functions of `source` that do the commands of failing runs, each with the lines of those runs.
+
+    None where the program is called without commands, or where it is broken as a whole.
+    """
+    tree = python_tree(source)
+    if line is None or tree is None or verdict.broken:
+        return {}
+    known = definitions(tree)
+    wrong = {result.line for result in verdict.results if result.points < 2}
+    found: dict[str, list[str]] = {}
+    for run in runs:
+        function = function_name("".join(run.arguments[len(line.leading) :][:1]))
+        if run.line in wrong and function in known:
+            found.setdefault(function, []).append(run.line)
+    return found

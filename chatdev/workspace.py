@@ -11,7 +11,7 @@ import re
 import secrets
 import shutil
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 
@@ -42,19 +42,10 @@ _LARGEST_TEXT = 1_000_000  # bytes; a larger file found in the folder is data, n
 
 @dataclass(frozen=True)
 class Change:
-    """What a call did: paths written and deleted, a unified diff for each, and refused names with reasons."""
+    """What a call did: a unified diff for each path written, and refused names with reasons."""
 
-    written: tuple[str, ...] = ()
-    deleted: tuple[str, ...] = ()
-    diffs: dict[str, str] = field(default_factory=dict)
-    refused: dict[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Snapshot:
-    """The product's files at one moment, by path."""
-
-    files: dict[str, str]
+    diffs: dict[str, str]
+    refused: dict[str, str]
 
 
 def normal_path(path: str) -> str:
@@ -101,19 +92,17 @@ def _size(text: str) -> int:
 class Workspace:
     """The product in the folder `root`, which is made when needed.
 
-    Files already there belong to the product when `adopt` is true; they may be changed but are never
-    deleted. With `adopt=False` only what `apply` writes belongs to it, so that a replayed run sees the files
-    it saw the first time, whatever an interrupted run left behind. What is `closed`, files by their path and
-    folders at the top by their name, stays as it is.
+    Only what `apply` writes and what is adopted belongs to it, so that a replayed run sees the files it saw the
+    first time, whatever an interrupted run left behind. What is `closed`, files by their path and folders at the
+    top by their name, stays as it is.
     """
 
-    def __init__(self, root: Path, *, adopt: bool = True) -> None:
+    def __init__(self, root: Path) -> None:
         self.root = root
         self.closed: Collection[str] = ()
         root.mkdir(parents=True, exist_ok=True)
-        self._adopted = frozenset(_texts_below(root) if adopt else ())
-        self._paths = dict.fromkeys(sorted(self._adopted))  # a dict for its order
-        self._adopts = adopt
+        self._adopted: frozenset[str] = frozenset()
+        self._paths: dict[str, None] = {}  # a dict for its order
         self._applied: set[str] = set()
 
     def files(self) -> dict[str, str]:
@@ -137,14 +126,14 @@ class Workspace:
             if why:
                 refused[name] = why
                 continue
-            before = _read(self.root / path) if self._adopts or path in self._applied else None
+            before = _read(self.root / path) if path in self._applied else None
             self._applied.add(path)
             if text != before:
                 self._write(path, text)
                 diffs[path] = _diff(path, before, text)
             if refusal(path) is None:
                 self._paths.setdefault(path)
-        return Change(tuple(diffs), (), diffs, refused)
+        return Change(diffs, refused)
 
     def adopt(self, paths: Iterable[str]) -> None:
         """Let text files that lie in the folder belong to the product; they may be changed, never deleted."""
@@ -153,20 +142,15 @@ class Workspace:
         self._paths.update(added)
         self._applied.update(added)
 
-    def snapshot(self) -> Snapshot:
-        """The files as they are now, for `restore`."""
-        return Snapshot(self.files())
-
-    def restore(self, snapshot: Snapshot) -> Change:
-        """Bring back the files of `snapshot` and delete those written since; adopted files stay."""
-        doomed = [path for path in self.files() if path not in snapshot.files and path not in self._adopted]
+    def restore(self, files: Mapping[str, str]) -> dict[str, str]:
+        """Bring back what `files` were and delete those written since; adopted files stay. Returns the diffs."""
         diffs: dict[str, str] = {}
-        for path in doomed:
-            diffs[path] = _diff(path, _read(self.root / path), None)
-            (self.root / path).unlink()
-            del self._paths[path]
-        change = self.apply(snapshot.files)
-        return Change(change.written, tuple(doomed), diffs | change.diffs, change.refused)
+        for path, text in self.files().items():
+            if path not in files and path not in self._adopted:
+                diffs[path] = _diff(path, text, None)
+                (self.root / path).unlink()
+                del self._paths[path]
+        return diffs | self.apply(files).diffs
 
     def refuses(self, name: str, *, allow: Collection[str] = ()) -> str | None:
         """Why no file of this name can be written; None where it can be."""
@@ -235,7 +219,7 @@ def is_text(path: Path) -> bool:
     return path.stat().st_size <= _LARGEST_TEXT and _read(path) is not None
 
 
-def _texts_below(root: Path) -> list[str]:
+def texts_below(root: Path) -> list[str]:
     """Paths of the text files below `root` that may belong to a product."""
     found: list[str] = []
     for folder, folders, names in os.walk(root):

@@ -149,12 +149,10 @@ class Deliberated(Event):
     action: str
     roles: list[str]
     samples: int
-    groups: list[list[int]]
     entropy: dict[str, Any] | None
     density: dict[str, Any] | None
     settings: dict[str, Any]
     concerns: list[str]
-    backends: dict[str, str]
     decision: str
     reason: str
     said: str
@@ -206,10 +204,9 @@ class Drawn(Event):
 
 @dataclass(frozen=True)
 class Learnt(Event):
-    """What was brought into the run from outside before it began: `source` is `memory` or `web`."""
+    """What similar products taught, as it was before the run began."""
 
     key: str
-    source: str
     text: str
 
 

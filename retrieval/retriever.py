@@ -57,10 +57,6 @@ class Retriever:
     seconds: float = WEB_SECONDS
     broken: Outcome | None = None
 
-    def retrieve(self, query: str) -> list[Passage]:
-        """The passages that fit `query`, the best first; none where nothing was found."""
-        return list(self.look_up(query).passages)
-
     def look_up(self, query: str) -> Retrieval:
         """The passages and how they were come by. Raises CacheMiss in replay."""
         began = time.monotonic()

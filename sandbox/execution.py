@@ -56,7 +56,7 @@ class Execution:
     """How a program ended.
 
     One of `exit_code` and `signal` is set, or `timed_out` is true: it was still running when its wall or
-    CPU time was used up, and was ended. `truncated` means that the middle of a stream was left out.
+    CPU time was used up, and was ended.
     `seconds` is wall time, the start of the sandbox included.
     """
 
@@ -65,7 +65,6 @@ class Execution:
     stdout: str
     stderr: str
     timed_out: bool
-    truncated: bool
     seconds: float
 
 
@@ -176,13 +175,12 @@ def _execute(
         process.wait()
     seconds = time.monotonic() - began
     stdout, stderr = (stream.text().replace(f"{inner_directory}/", "") for stream in streams)
-    truncated = any(stream.left_out for stream in streams)
     if not ending:
         return Unavailable(f"The sandbox did not start: {stderr.strip() or 'no reason given'}")
     exit_code, ended_by = _parse(ending)
     if timed_out or ended_by == signal.SIGXCPU:
-        return Execution(None, None, stdout, stderr, True, truncated, seconds)
-    return Execution(exit_code, ended_by, stdout, stderr, False, truncated, seconds)
+        return Execution(None, None, stdout, stderr, True, seconds)
+    return Execution(exit_code, ended_by, stdout, stderr, False, seconds)
 
 
 def _resolve(command: Sequence[str]) -> list[str]:

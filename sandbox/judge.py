@@ -59,7 +59,6 @@ def run_program(
     directory: Path,
     entry: str = "main.py",
     arguments: Sequence[str] = (),
-    stdin: str | None = None,
     limits: Limits = DEFAULT_LIMITS,
     *,
     isolated: bool = True,
@@ -71,8 +70,8 @@ def run_program(
     `ignore` is left out of the copy, as `scratch_copy` understands it. With `compiles`, a Python file that
     does not compile is a failure, whether it is used or not.
 
-    `stdin` is what its user types; with None the input is closed and, should the program ask, empty lines
-    are typed (ones where it insists on a number). A program alive at the deadline runs, unless it printed
+    Its input is closed and, should the program ask, empty lines are typed (ones where it insists on a number).
+    A program alive at the deadline runs, unless it printed
     a traceback: it is a loop, a server or a window. So does one that asks for the arguments it was not
     given, or for more input. May take several runs, each within `limits`.
     """
@@ -87,7 +86,7 @@ def run_program(
             return Verdict("not_verifiable", compiled.reason)
         if compiled.exit_code != 0:
             return Verdict("fails", compiled.stdout.strip() or "Compiling its files took too much.", compiled)
-    execution = _converse(directory, ["python", entry, *arguments], stdin, limits, isolated, ignore)
+    execution = _converse(directory, ["python", entry, *arguments], limits, isolated, ignore)
     if isinstance(execution, Unavailable):
         return Verdict("not_verifiable", execution.reason)
     status, reason = _judge(execution, directory, asked_for_nothing=not arguments)
@@ -95,15 +94,10 @@ def run_program(
 
 
 def _converse(
-    directory: Path,
-    command: list[str],
-    stdin: str | None,
-    limits: Limits,
-    isolated: bool,
-    ignore: Sequence[str],
+    directory: Path, command: list[str], limits: Limits, isolated: bool, ignore: Sequence[str]
 ) -> Execution | Unavailable:
     """Run again with what the program turned out to need, a display or input; the last run counts."""
-    typed, display = stdin or "", False
+    typed, display = "", False
     while True:
         with scratch_copy(directory, ignore) as copy:
             execution = run(copy, command, limits, stdin=typed, isolated=isolated, display=display)
@@ -111,7 +105,7 @@ def _converse(
             return execution
         if not display and shutil.which("Xvfb") and _lacks_display(execution):
             display = True
-        elif stdin is None and not typed and _wants_input(execution):
+        elif not typed and _wants_input(execution):
             typed = _EMPTY_LINES
         elif typed is _EMPTY_LINES and execution.exit_code and _NO_NUMBER.search(_last_line(execution.stderr)):
             typed = _ONES

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 
 from pyflakes import messages
@@ -11,6 +11,7 @@ from pyflakes.checker import Checker
 
 from sandbox.completeness import Finding, python_tree
 
+_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _UNBOUND = (messages.UndefinedName, messages.UndefinedLocal)
 
 
@@ -42,12 +43,5 @@ def _unbound(text: str) -> tuple[tuple[int, str, str], ...]:
 
 def _owner(tree: ast.Module, line: int) -> str:
     """The name of the function or class at the top of `tree` that `line` is in."""
-    return next(_owners(tree, line), "")
-
-
-def _owners(tree: ast.Module, line: int) -> Iterator[str]:
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and (
-            node.lineno <= line <= (node.end_lineno or node.lineno)
-        ):
-            yield node.name
+    definitions = (node for node in tree.body if isinstance(node, _Definition))
+    return next((one.name for one in definitions if one.lineno <= line <= (one.end_lineno or 0)), "")

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from uq.clustering import Verdicts, leader_clusters, with_evidence
-from uq.code_judge import ModelCodeJudge
+from uq.clustering import Judge, Verdicts, leader_clusters, with_evidence
 from uq.code_text import code_in
 from uq.evidence import Evidence, Sampler
 from uq.execution import Call, ExecutionJudge, Executor, Run, Trials, run_candidates
@@ -21,10 +20,29 @@ from uq.functional_equivalence import (
     functional_scores,
 )
 from uq.inputs import function_trials
+from uq.one_word import asked
 from uq.scores import Measurement, Unavailable
 from uq.scoring import Scorer, ScoreResult, Scores, score_with
 from uq.shrinking import shrunk
 from uq.token_uncertainty import NAME
+
+_VERDICTS = {
+    "equivalent": True,
+    "different": False,
+    "not equivalent": False,
+    "inequivalent": False,
+    "non equivalent": False,
+    "nonequivalent": False,
+}
+
+
+def code_judge(sampler: Sampler, task: str) -> Judge:
+    """Return a judge who asks `sampler` whether two programs for `task` do the same."""
+
+    def judge(first: str, second: str) -> bool | None:
+        return asked(sampler, "judge_code.txt", _VERDICTS, task=task.strip(), first=first, second=second)
+
+    return judge
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +72,7 @@ class CodeScorer(Scorer):
             return {}, ""
         codes = [code_in(answer.text) for answer in answers]
         if self.executor is None:
-            verdicts = Verdicts(ModelCodeJudge(self.judge or self.sampler, prompt))
+            verdicts = Verdicts(code_judge(self.judge or self.sampler, prompt))
             unrun = Unavailable("no_executor", "Nothing was run; hand in an executor.")
             compared = _compared(codes, verdicts, wanted) if set(wanted) - {NAME, AGREEMENT} else {}
             return {**compared, AGREEMENT: unrun}, ""

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -40,10 +40,6 @@ class Call:
 
     arguments: str
 
-    def to_json(self) -> dict[str, object]:
-        """Return it as the trial reads it."""
-        return {"arguments": self.arguments}
-
 
 @dataclass(frozen=True)
 class Run:
@@ -51,10 +47,6 @@ class Run:
 
     argv: tuple[str, ...] = ()
     stdin: str = ""
-
-    def to_json(self) -> dict[str, object]:
-        """Return it as the trial reads it."""
-        return {"argv": list(self.argv), "stdin": self.stdin}
 
 
 @dataclass(frozen=True)
@@ -160,7 +152,7 @@ def _counts(number: int, trials: Trials, outcomes: Mapping[str, tuple[Outcome, .
 def _outcomes(files: Mapping[str, str], trials: Trials, executor: Executor) -> tuple[Outcome, ...] | Unavailable:
     order = {
         "function": trials.function,
-        "inputs": [item.to_json() for item in trials.inputs],
+        "inputs": [asdict(item) for item in trials.inputs],
         "cpu_seconds": trials.cpu_seconds,
         "wall_seconds": trials.wall_seconds,
     }

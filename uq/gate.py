@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from uq.decision import Decision, decide
 from uq.evidence import Evidence
-from uq.policy import Mode, Policy
+from uq.policy import Policy
 from uq.remedies import AnswerT, Attempt, Case, Handoff, Remedy
 from uq.scores import Unavailable
 
@@ -32,11 +32,6 @@ class Remedied:
     text_after: str
     refusal: str
 
-    @property
-    def kept(self) -> bool:
-        """Whether the second answer replaced the first."""
-        return not self.refusal
-
 
 @dataclass(frozen=True)
 class GateOutcome:
@@ -48,7 +43,6 @@ class GateOutcome:
     """
 
     subtask: str
-    mode: Mode
     u_pre: float | None
     u_post: float | None
     triggered: bool
@@ -100,7 +94,6 @@ class UncertaintyGate:
         self.report(
             GateOutcome(
                 subtask=handoff.subtask,
-                mode=self.policy.mode,
                 u_pre=first.u,
                 u_post=case.decision.u,
                 triggered=first.action == "trigger",

@@ -99,20 +99,11 @@ class Library(Protocol):
 
 
 @dataclass(frozen=True)
-class NoLibrary:
-    """Stands for a library where there is none."""
-
-    def look_up(self, subtask: str, names: Sequence[str]) -> str | Unavailable:
-        """Say so."""
-        return Unavailable("off", "there is nothing to look it up in")
-
-
-@dataclass(frozen=True)
 class Retrieve:
     """Looks up the most doubtful names of the answer, once for each answer, and asks the same role again with
     what was found."""
 
-    library: Library = NoLibrary()
+    library: Library | None = None
     name: str = "retrieve"
     names: int = 4
 
@@ -123,6 +114,8 @@ class Retrieve:
         names = doubtful_names(case.answer, self.names)
         if not names:
             return Attempt("", Unavailable("no_names", "the doubtful places hold no name to look up"))
+        if self.library is None:
+            return Attempt("", Unavailable("off", "there is nothing to look it up in"))
         found = self.library.look_up(case.handoff.subtask, names)
         if isinstance(found, Unavailable):
             return Attempt("", found)

@@ -8,7 +8,7 @@ from typing import Any
 
 from uq.clustering import Verdicts, leader_clusters, with_evidence
 from uq.embedding import Embedder, open_embedder
-from uq.entailment import Entailment, ModelEntailment, entails, remembered
+from uq.entailment import Entailment, entails, model_entailment, remembered
 from uq.evidence import Evidence
 from uq.scores import Measurement, TokenScore, Unavailable
 from uq.scoring import Scorer, ScoreResult, Scores, score_with
@@ -44,7 +44,7 @@ class TextScorer(Scorer):
     def assess(self, prompt: str, answers: Sequence[Evidence], wanted: Sequence[str]) -> tuple[Scores, str]:
         """Return the signals and no difference."""
         texts, logprobs = [answer.text for answer in answers], [mean_logprob(answer) for answer in answers]
-        relate = remembered(self.entailment or ModelEntailment(self.sampler, prompt))
+        relate = remembered(self.entailment or model_entailment(self.sampler, prompt))
         scores: dict[str, Measurement] = {}
         if {COUNTED, WEIGHED} & set(wanted):
             clustering = leader_clusters(texts, Verdicts(entails(relate)))

@@ -42,15 +42,13 @@ Source = HubSource | WheelsSource
 
 @dataclass(frozen=True)
 class CatalogModel:
-    """An embedded model: one GGUF file of `bytes` bytes. Windows are in tokens."""
+    """An embedded model: one GGUF file of `bytes` bytes. `window` is in tokens."""
 
     name: str
     file: str
     bytes: int
     sha256: str
-    licence: str
     window: int
-    trained_window: int
     sources: tuple[Source, ...]
 
 
@@ -58,7 +56,6 @@ class CatalogModel:
 class Catalog:
     """All known models; `openai` maps a service's model name to its window in tokens."""
 
-    default: str
     models: Mapping[str, CatalogModel]
     openai: Mapping[str, int]
     legacy: Mapping[str, str]
@@ -69,7 +66,7 @@ def catalog() -> Catalog:
     """Return the catalog that ships with the program."""
     data = tomllib.loads(Path(__file__).with_name("catalog.toml").read_text("utf-8"))
     models = {name: _model(name, entry) for name, entry in data["models"].items()}
-    return Catalog(data["default"], models, data["openai"], data["legacy"])
+    return Catalog(models, data["openai"], data["legacy"])
 
 
 def _model(name: str, entry: dict[str, Any]) -> CatalogModel:

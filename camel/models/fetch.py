@@ -6,12 +6,12 @@ source goes on. Only a file whose SHA-256 is right gets its final name.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import shutil
 import subprocess
 import sys
-import time
 import urllib.request
 import zipfile
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from concurrent.futures import TimeoutError as NoAnswerInTime
 from contextlib import contextmanager
 from http.client import HTTPException
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from camel.models.catalog import CatalogModel, HubSource, Source, WheelsSource
 from camel.models.model import ModelUnusable
@@ -40,8 +40,7 @@ def cache_directory() -> Path:
         return Path(chosen).expanduser()
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches" / "ua-chatdev"
-    variable, fallback = ("LOCALAPPDATA", "AppData/Local") if os.name == "nt" else ("XDG_CACHE_HOME", ".cache")
-    return Path(os.environ.get(variable) or Path.home() / fallback) / "ua-chatdev"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ua-chatdev"
 
 
 def fetch(model: CatalogModel) -> Path:
@@ -213,28 +212,12 @@ def _size(path: Path) -> int:
 def _alone(lock: Path) -> Iterator[None]:
     """Hold `lock` against other processes; the system lets go of it when a process dies."""
     with lock.open("ab") as file:
-        announced = False
-        while not _try_lock(file):
-            if not announced:
-                print("Another process is fetching the model; waiting for it", file=sys.stderr)
-            announced = True
-            time.sleep(0.2)
-        yield
-
-
-def _try_lock(file: IO[bytes]) -> bool:
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
+        try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError):
-        return False
-    return True
+        except BlockingIOError:
+            print("Another process is fetching the model; waiting for it", file=sys.stderr)
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 class _Progress:

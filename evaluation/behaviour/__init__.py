@@ -3,19 +3,7 @@
 `load_suite` reads the tasks, `run_task` runs the checks of one against a finished product in the sandbox.
 """
 
-from evaluation.behaviour.runner import CheckResult, NotMeasurable, TaskResult, run_task, score
-from evaluation.behaviour.suite import SHIPPED, Check, Step, SuiteError, Task, load_suite
+from evaluation.behaviour.runner import NotMeasurable, TaskResult, run_task
+from evaluation.behaviour.suite import SHIPPED, SuiteError, Task, load_suite
 
-__all__ = [
-    "SHIPPED",
-    "Check",
-    "CheckResult",
-    "NotMeasurable",
-    "Step",
-    "SuiteError",
-    "Task",
-    "TaskResult",
-    "load_suite",
-    "run_task",
-    "score",
-]
+__all__ = ["SHIPPED", "NotMeasurable", "SuiteError", "Task", "TaskResult", "load_suite", "run_task"]

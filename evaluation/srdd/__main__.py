@@ -20,8 +20,8 @@ from evaluation.srdd.alone import alone
 from evaluation.srdd.arms import BUILT_IN, Setting, arm_of
 from evaluation.srdd.consistency import DEFAULT_EMBEDDER, Consistency, embedder_named, shuffled
 from evaluation.srdd.fetch import LICENCE, SOURCE, fetch
-from evaluation.srdd.generate import Stopped, generate, in_threads, last_words, on_cluster, pending
-from evaluation.srdd.job import RETRIED, Job
+from evaluation.srdd.generate import Stopped, folder_of, generate, in_threads, on_cluster, pending
+from evaluation.srdd.job import RETRIED, Job, last_words
 from evaluation.srdd.plots import draw
 from evaluation.srdd.report import make_report
 from evaluation.srdd.server import is_embedded, served
@@ -96,7 +96,7 @@ def _generate(options: Options) -> int:
         one = unusable[-1]
         raise Stopped(
             f"{len(unusable)} runs failed for no fault of the task, the last with {one.failure}: "
-            f"{last_words(jobs, one)} The same command tries them again."
+            f"{last_words(folder_of(jobs, one))} The same command tries them again."
         )
     print(f"The products are in {out}; next: python -m evaluation.srdd score {options.out}")
     return 0

@@ -7,10 +7,11 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 from evaluation.srdd import EvaluationError, result
-from evaluation.srdd.job import LOG, RETRIED, Job, run_job
+from evaluation.srdd.job import RETRIED, Job, last_words, run_job
 from evaluation.srdd.result import Result
 
 Workers = Callable[[Sequence[Job]], Generator[Result | None, None, None]]
@@ -56,7 +57,8 @@ def generate(jobs: Sequence[Job], workers: Workers, at_once: int, say: Callable[
             say(f"[{len(ended)}/{len(jobs)}] {_told(one)}; {_about(left)} left")
             hopeless = hopeless + 1 if one.failure in RETRIED else 0
             if hopeless == max(_HOPELESS, at_once):
-                raise Stopped(f"{hopeless} runs in a row failed with {one.failure}: {last_words(jobs, one)}")
+                said = last_words(folder_of(jobs, one))
+                raise Stopped(f"{hopeless} runs in a row failed with {one.failure}: {said}")
     return ended
 
 
@@ -113,8 +115,6 @@ def _about(seconds: float) -> str:
     return f"about {minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"about {minutes} min"
 
 
-def last_words(jobs: Sequence[Job], one: Result) -> str:
-    """The last line that the run of `one` wrote, which says why it failed."""
-    folder = next(job.folder for job in jobs if (job.arm.name, job.task.id) == (one.arm, one.task))
-    lines = (folder / LOG).read_text(encoding="utf-8", errors="replace").split("\n")
-    return next((line for line in reversed(lines) if line.strip()), f"it said nothing; see {folder}")
+def folder_of(jobs: Sequence[Job], one: Result) -> Path:
+    """The folder of the job that ended with the result `one`."""
+    return next(job.folder for job in jobs if (job.arm.name, job.task.id) == (one.arm, one.task))

@@ -60,6 +60,12 @@ def run_job(job: Job, stop: threading.Event | None = None) -> Result | None:
         return known if known and known.failure not in RETRIED else _run(job, stop)
 
 
+def last_words(folder: Path) -> str:
+    """The last line that the command said whose job has this folder."""
+    lines = (folder / LOG).read_text(encoding="utf-8", errors="replace").split("\n")
+    return next((line for line in reversed(lines) if line.strip()), f"it said nothing; see {folder}")
+
+
 def _run(job: Job, stop: threading.Event | None) -> Result | None:
     folder = job.folder
     before = _product(job)

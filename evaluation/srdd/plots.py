@@ -10,8 +10,8 @@ from typing import Any
 
 from calibration.labels import Response, responses
 from calibration.separation import auroc
+from evaluation.bootstrap import Estimate
 from evaluation.srdd import EvaluationError
-from evaluation.srdd.bootstrap import Estimate
 from evaluation.srdd.report import REQUIREMENTS, Arms, Quantity, by_arm, estimated, mean_cost, quantities_of
 from evaluation.srdd.scoring import Score
 from journal import JournalError, read

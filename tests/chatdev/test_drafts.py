@@ -38,7 +38,7 @@ def played(play: Play, drafts: list[Any], hook: Any, session: str = SESSION) -> 
 
 
 def test_a_draft_is_tried_beside_the_files_that_are_no_text(tmp_path: Path) -> None:
-    workspace = Workspace(tmp_path / "product", adopt=False)
+    workspace = Workspace(tmp_path / "product")
     (workspace.root / "data.bin").write_bytes(b"\xff")
     workshop = Workshop(Environment("a task", workspace), Journal(tmp_path / "journal.jsonl"))
     draft = "main.py\n```python\nprint(open('data.bin', 'rb').read())\n```\n"

@@ -270,7 +270,7 @@ def test_links_tools_and_records_are_left_out_and_named(tree: Path, tmp_path: Pa
         "node_modules",
         "words/passwd",
     ]
-    assert given.take_over(tmp_path / "product", Workspace(tmp_path / "product", adopt=False)).files.keys() == {
+    assert given.take_over(tmp_path / "product", Workspace(tmp_path / "product")).files.keys() == {
         path for path in contents(PROJECT_GIVEN) if "__pycache__" not in path
     }
 
@@ -281,7 +281,7 @@ def test_a_folder_called_base_of_ones_own_is_worked_on_too(tree: Path, tmp_path:
     product = tmp_path / "product"
     product.mkdir()
     given.keep_copy(tree, product)
-    taken = given.take_over(product, Workspace(product, adopt=False))
+    taken = given.take_over(product, Workspace(product))
     assert taken.base == "base_before"
     assert taken.files["base/unit.py"] == "ONE = 1\n"
 
@@ -323,7 +323,7 @@ def test_files_stay_executable_and_protected(tree: Path, tmp_path: Path) -> None
     product.mkdir()
     given.keep_copy(tree, product)
     for _ in range(2):  # as in a resumed run
-        workspace = Workspace(product, adopt=False)
+        workspace = Workspace(product)
         given.take_over(product, workspace)
     workspace.apply({"main.py": "print(1)\n"})
     modes = {path: (product / path).stat().st_mode & 0o777 for path in ("words.txt", "main.py")}
@@ -336,7 +336,7 @@ def test_no_reply_changes_the_kept_copy_nor_what_nobody_was_shown(tree: Path, tm
     product = tmp_path / "product"
     product.mkdir()
     given.keep_copy(tree, product)
-    workspace = Workspace(product, adopt=False)
+    workspace = Workspace(product)
     given.take_over(product, workspace)
     before = contents(product)
     names = ("base/main.py", "./base/new.py", "requirements.txt", ".env", "words/logo.png")

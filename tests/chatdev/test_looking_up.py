@@ -49,7 +49,7 @@ def doubtful(text: str, word: str = "create_circle", u: float = 0.9) -> Reply:
 
 def library(journal: Journal, *shelves: Shelf, task: str = "Write a drawing program", folder: Path) -> Library:
     retriever = Retriever(shelves, shelves[0], Cache(Path("/nowhere"), "off"))
-    return Library(retriever, Environment(task, Workspace(folder / "product", adopt=False)), journal)
+    return Library(retriever, Environment(task, Workspace(folder / "product")), journal)
 
 
 def looking_up(shelf: Shelf, folder: Path, **settings: Any) -> Callable[[Journal], Hook]:
@@ -187,7 +187,7 @@ def test_anybody_can_ask(shelf: Shelf, tmp_path: Path) -> None:
 
 
 def test_a_query_holds_the_error_without_what_is_the_users(tmp_path: Path) -> None:
-    environment = Environment("Write a drawing program for users", Workspace(tmp_path, adopt=False))
+    environment = Environment("Write a drawing program for users", Workspace(tmp_path))
     environment.test_reports = (
         'Traceback:\n  File "/home/anna/secret/main.py", line 3\n'
         "AttributeError: 'Canvas' object has no attribute 'create_circle' in /home/anna/x.py"

@@ -117,8 +117,7 @@ def test_a_lone_block_without_a_name_is_the_only_known_file() -> None:
 
 
 def test_a_lone_block_that_could_be_any_of_several_files_stays_without_a_name() -> None:
-    reply = parse_reply(fenced(CODE), known_files=["main.py", "board.py"])
-    assert (reply.files, reply.unnamed) == ({}, (CODE,))
+    assert parse_reply(fenced(CODE), known_files=["main.py", "board.py"]).files == {}
 
 
 def test_a_lone_block_in_another_language() -> None:
@@ -140,10 +139,9 @@ def test_a_second_block_without_a_header_takes_the_name_it_is_imported_by() -> N
     }
 
 
-def test_a_second_block_nobody_imports_is_reported() -> None:
+def test_a_second_block_nobody_imports_is_no_file() -> None:
     reply = parse_reply("main.py\n" + fenced(CODE) + "\nUse it so:\n" + fenced("def spare():\n    return 1\n"))
     assert reply.files == {"main.py": CODE}
-    assert reply.unnamed == ("def spare():\n    return 1\n",)
 
 
 def test_two_files_with_a_main_guard_are_two_files() -> None:
@@ -236,16 +234,12 @@ def test_windows_line_ends_are_normalised() -> None:
 
 def test_a_reply_cut_in_its_last_block() -> None:
     reply = parse_reply("main.py\n" + fenced(CODE) + "\nboard.py\n```python\nclass Board:\n    def pla")
-    assert reply.truncated
     assert reply.files == {"main.py": CODE, "board.py": "class Board:\n    def pla\n"}
-    assert not parse_reply("main.py\n" + fenced(CODE)).truncated
-    assert not parse_reply("main.py\n" + fenced(CODE) + "```\n").truncated
 
 
 def test_a_forgotten_closing_fence_does_not_swallow_the_next_file() -> None:
     reply = parse_reply("main.py\n```python\nimport board\n\nboard.py\n" + fenced(CODE))
     assert reply.files == {"main.py": "import board\n\n", "board.py": CODE}
-    assert not reply.truncated
 
 
 def test_a_stray_fence_does_not_swallow_the_next_file() -> None:
@@ -256,8 +250,7 @@ def test_a_stray_fence_does_not_swallow_the_next_file() -> None:
 def test_thinking_is_no_part_of_the_reply() -> None:
     draft = "<think>\ndraft.py\n" + fenced("draft = 1\n") + "</think>\n\n"
     assert parse_reply(draft + "main.py\n" + fenced(CODE)).files == {"main.py": CODE}
-    cut = parse_reply("<think>\nmain.py\n" + fenced(CODE))
-    assert (cut.files, cut.truncated) == ({}, True)
+    assert parse_reply("<think>\nmain.py\n" + fenced(CODE)).files == {}, "it was cut while thinking"
 
 
 @pytest.mark.parametrize(
@@ -279,7 +272,7 @@ def test_what_is_only_shown_is_no_file(header: str, info: str, body: str) -> Non
 
 def test_a_reply_without_a_block_holds_nothing() -> None:
     reply = parse_reply("I have looked at main.py and found nothing to change.\n<INFO> Finished")
-    assert (reply.files, reply.truncated, reply.problems, reply.unnamed) == ({}, False, (), ())
+    assert (reply.files, reply.problems) == ({}, ())
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from chatdev.acceptance import RunResult, parse_session
 from chatdev.checkpoint import Verdict
 from chatdev.command_line import read_command_line
-from chatdev.suspects import suspects
+from chatdev.workshop import suspects
 from sandbox.completeness import Finding
 
 LINE = read_command_line("Call it with `python main.py FILE COMMAND ...`. `add-one TEXT` adds. `list` prints all.")

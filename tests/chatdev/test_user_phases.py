@@ -11,7 +11,7 @@ import pytest
 
 import chatdev.phase
 from chatdev.cli import main
-from chatdev.company import PROJECT, validate_folder
+from chatdev.company import PROJECT, examine_folder
 from journal import read
 from journal.events import Answered
 
@@ -192,7 +192,7 @@ def test_what_a_model_wrote_is_never_loaded(company: Company, tmp_path: Path) ->
 
 def test_validating_runs_nobodys_code(company: Company, tmp_path: Path) -> None:
     (company.folder / "phases.py").write_text(f"open({str(tmp_path / 'sprung')!r}, 'w')")
-    assert validate_folder(company.folder, PROJECT) == []
+    assert examine_folder(company.folder, PROJECT)[0] == []
     assert not (tmp_path / "sprung").exists()
 
 

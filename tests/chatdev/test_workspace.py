@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from chatdev.workspace import Workspace, normal_path, refusal
+from chatdev.workspace import Workspace, normal_path, refusal, texts_below
 
 
 def on_disk(root: Path) -> set[str]:
@@ -16,7 +16,7 @@ def on_disk(root: Path) -> set[str]:
 
 def test_files_are_written_with_their_folders_and_told_as_diffs(tmp_path: Path) -> None:
     change = Workspace(tmp_path / "product").apply({"src/board.py": "SIZE = 3\n", "main.py": "é = 1\r\n"})
-    assert change.written == ("src/board.py", "main.py")
+    assert list(change.diffs) == ["src/board.py", "main.py"]
     assert (tmp_path / "product/src/board.py").read_bytes() == b"SIZE = 3\n"
     assert (tmp_path / "product/main.py").read_bytes() == "é = 1\n".encode()
     assert change.diffs["src/board.py"].splitlines() == [
@@ -31,7 +31,7 @@ def test_a_second_change_shows_only_what_differs(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path)
     workspace.apply({"main.py": "a = 1\nb = 2\n", "other.py": "x = 1\n"})
     change = workspace.apply({"main.py": "a = 1\nb = 3\n", "other.py": "x = 1\n"})
-    assert change.written == ("main.py",)
+    assert list(change.diffs) == ["main.py"]
     assert [line for line in change.diffs["main.py"].splitlines() if line[0] in "+-"] == [
         "--- a/main.py",
         "+++ b/main.py",
@@ -68,7 +68,7 @@ def test_unsafe_names_are_refused(tmp_path: Path, name: str) -> None:
     change = Workspace(root).apply({name: "x = 1\n", "main.py": "y = 1\n"})
     assert list(change.refused) == [name]
     assert change.refused[name].startswith("the name ")
-    assert change.written == ("main.py",)
+    assert list(change.diffs) == ["main.py"]
     assert on_disk(tmp_path) == {"outer/product/main.py"}
 
 
@@ -82,7 +82,7 @@ def test_names_that_only_look_unsafe_are_written(tmp_path: Path, name: str) -> N
 
 def test_a_reserved_name_is_written_when_the_company_allows_it(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path)
-    assert workspace.apply({"manual.md": "# Manual\n"}, allow={"manual.md"}).written == ("manual.md",)
+    assert workspace.apply({"manual.md": "# Manual\n"}, allow={"manual.md"}).diffs.keys() == {"manual.md"}
     assert workspace.files() == {}
     assert (tmp_path / "manual.md").read_text() == "# Manual\n"
     assert workspace.apply({"../manual.md": ""}, allow={"../manual.md"}).refused
@@ -138,18 +138,18 @@ def test_a_failing_disk_leaves_the_old_file_and_no_draft(tmp_path: Path, monkeyp
 def test_restoring_a_snapshot_brings_back_texts_and_removes_later_files(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path)
     workspace.apply({"main.py": "good\n", "board.py": "b\n"})
-    good = workspace.snapshot()
+    good = workspace.files()
     workspace.apply({"main.py": "bad\n", "extra/more.py": "m\n"})
     (tmp_path / "scores.json").write_text("{}")
-    change = workspace.restore(good)
+    undone = workspace.restore(good)
     assert workspace.files() == {"main.py": "good\n", "board.py": "b\n"}
-    assert (change.written, change.deleted) == (("main.py",), ("extra/more.py",))
-    assert change.diffs["extra/more.py"].splitlines()[1] == "+++ /dev/null"
+    assert undone.keys() == {"main.py", "extra/more.py"}
+    assert undone["extra/more.py"].splitlines()[1] == "+++ /dev/null"
     assert on_disk(tmp_path) == {"main.py", "board.py", "scores.json"}
-    assert workspace.restore(good).diffs == {}
+    assert workspace.restore(good) == {}
 
 
-def test_a_folder_with_files_is_taken_as_the_product_and_never_loses_one(tmp_path: Path) -> None:
+def test_adopted_files_belong_to_the_product_and_are_never_lost(tmp_path: Path) -> None:
     for name, data in {
         "main.py": b"m\r\n",
         "pkg/a.py": b"a\n",
@@ -163,14 +163,15 @@ def test_a_folder_with_files_is_taken_as_the_product_and_never_loses_one(tmp_pat
         (tmp_path / name).write_bytes(data)
     before = on_disk(tmp_path)
     workspace = Workspace(tmp_path)
+    workspace.adopt(texts_below(tmp_path))
     assert workspace.files() == {"main.py": "m\n", "pkg/a.py": "a\n"}
-    workspace.restore(Workspace(tmp_path / "empty").snapshot())
+    workspace.restore({})
     assert on_disk(tmp_path) == before
 
 
 def test_without_adoption_only_what_was_applied_belongs_to_the_product(tmp_path: Path) -> None:
     Workspace(tmp_path).apply({"main.py": "1\n", "later.py": "2\n"})
-    replayed = Workspace(tmp_path, adopt=False)
+    replayed = Workspace(tmp_path)
     assert replayed.files() == {}
     replayed.apply({"main.py": "1\n"})
     assert replayed.files() == {"main.py": "1\n"}

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from evaluation.bootstrap import estimate
 from evaluation.srdd import EvaluationError
 from evaluation.srdd.__main__ import main
-from evaluation.srdd.bootstrap import estimate
 from evaluation.srdd.report import Report, make_report
 from evaluation.srdd.scoring import NOTHING, Measures, Score
 
@@ -101,7 +102,12 @@ def test_what_all_of_srdd_would_cost_is_told() -> None:
 
 
 def test_the_interval_is_that_of_a_known_case() -> None:
-    found = estimate([[1.0] * 50 + [0.0] * 50])
+    coins = [1.0] * 50 + [0.0] * 50
+
+    def share(drawn: Sequence[int]) -> float:
+        return sum(coins[n] for n in drawn) / len(drawn)
+
+    found = estimate(100, share)
     assert found is not None
     # The binomial of 100 with one half: 0.4 to 0.6 hold 95 %.
     assert (found.value, found.low, found.high) == (
@@ -109,8 +115,8 @@ def test_the_interval_is_that_of_a_known_case() -> None:
         pytest.approx(0.4, abs=0.02),
         pytest.approx(0.6, abs=0.02),
     )
-    assert estimate([[1.0] * 50 + [0.0] * 50]) == found
-    assert estimate([[]]) is None
+    assert estimate(100, share) == found
+    assert estimate(0, share) is None
 
 
 def test_what_cannot_be_compared_is_refused() -> None:

@@ -61,16 +61,16 @@ def test_at_the_threshold_nothing_is_asked() -> None:
     answer, records = hand_on(conversation)
     assert answer is conversation.answer
     assert conversation.questions == []
-    assert outcome(records) == GateOutcome("Coding", "act", 0.5, 0.5, False, False, False, ())
+    assert outcome(records) == GateOutcome("Coding", 0.5, 0.5, False, False, False, ())
 
 
 def test_above_it_the_role_is_asked_and_the_better_answer_handed_on() -> None:
     conversation = Conversation(said("first", 0.6), [said("second", 0.2)])
     answer, records = hand_on(conversation)
     assert answer.text == "second"
-    assert outcome(records) == GateOutcome("Coding", "act", 0.6, 0.2, True, False, True, ("reprompt",))
+    assert outcome(records) == GateOutcome("Coding", 0.6, 0.2, True, False, True, ("reprompt",))
     (tried,) = remedied(records)
-    assert tried.kept and (tried.text_before, tried.text_after) == ("first", "second")
+    assert not tried.refusal and (tried.text_before, tried.text_after) == ("first", "second")
     assert (tried.before.u, tried.after.u) == (0.6, 0.2)
     assert tried.question == conversation.questions[0][0]
 
@@ -91,9 +91,9 @@ def test_a_worse_answer_is_reported_and_dropped_and_the_flag_stays() -> None:
     answer, records = hand_on(conversation)
     assert answer is conversation.answer
     assert len(conversation.questions) == 2
-    assert [tried.kept for tried in remedied(records)] == [False, False]
+    assert all(tried.refusal for tried in remedied(records))
     assert [tried.text_after for tried in remedied(records)] == ["worse", "also worse"]
-    assert outcome(records) == GateOutcome("Coding", "act", 0.6, 0.6, True, True, False, ("reprompt",) * 2)
+    assert outcome(records) == GateOutcome("Coding", 0.6, 0.6, True, True, False, ("reprompt",) * 2)
 
 
 def test_the_second_question_is_about_the_best_answer_so_far() -> None:
@@ -123,7 +123,7 @@ def test_observing_measures_the_same_and_never_asks() -> None:
     assert answer is conversation.answer
     assert conversation.questions == []
     assert isinstance(records[0], Decision) and records[0].action == "trigger"
-    assert outcome(records) == GateOutcome("Coding", "observe", 0.9, 0.9, True, True, False, ())
+    assert outcome(records) == GateOutcome("Coding", 0.9, 0.9, True, True, False, ())
 
 
 def test_observing_does_not_stop_either() -> None:
