@@ -1,4 +1,4 @@
-"""Whether one answer follows from another, as a model says.
+"""Whether one answer follows from another: as a model says, or a classifier trained for that (NLI).
 
 Two answers mean the same when each follows from the other (Kuhn et al., arXiv:2302.09664): give `entails` to
 `Verdicts` with both orders.
@@ -7,11 +7,16 @@ Two answers mean the same when each follows from the other (Kuhn et al., arXiv:2
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any, NamedTuple
 
 from uq.clustering import Judge
 from uq.evidence import Sampler
 from uq.one_word import asked
+from uq.scores import Unavailable
+
+NLI_MODEL = "microsoft/deberta-large-mnli"
 
 
 class Relation(NamedTuple):
@@ -77,3 +82,35 @@ def model_entailment(sampler: Sampler, question: str) -> Entailment:
         return asked(sampler, "judge_entailment.txt", _RELATIONS, **texts)
 
     return relate
+
+
+@dataclass(frozen=True)
+class NliEntailment:
+    """Asks a sequence classifier of transformers; an `Entailment`. `window` is its longest input in tokens."""
+
+    tokenizer: Any
+    model: Any
+    window: int = 512
+
+    def __call__(self, premise: str, hypothesis: str) -> Relation | None:
+        """Return the probabilities, None for texts that are too long: half a text may mean the opposite."""
+        encoded = self.tokenizer(premise, hypothesis, return_tensors="pt")
+        if encoded["input_ids"].shape[-1] > self.window:
+            return None
+        row = self.model(**encoded).logits[0].softmax(-1).tolist()
+        named = {name.lower(): row[number] for number, name in self.model.config.id2label.items()}
+        return Relation(named["contradiction"], named["neutral"], named["entailment"])
+
+
+def open_nli(name: str = NLI_MODEL) -> NliEntailment | Unavailable:
+    """Load a classifier by its name or folder; needs requirements-hf.txt."""
+    if find_spec("transformers") is None or find_spec("torch") is None:
+        return Unavailable("no_nli_model", "Run pip install -r requirements-hf.txt.")
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(name)
+        model = AutoModelForSequenceClassification.from_pretrained(name)
+    except (OSError, ValueError) as error:
+        return Unavailable("no_nli_model", f"{name} cannot be loaded: {error}")
+    return NliEntailment(tokenizer, model.eval())

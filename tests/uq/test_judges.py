@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 
 import pytest
 
 from camel.messages import Answer
 from uq.clustering import Verdicts, leader_clusters
 from uq.code_scoring import code_judge
-from uq.entailment import entails, model_entailment
+from uq.entailment import NliEntailment, Relation, entails, model_entailment, open_nli
+from uq.scores import Unavailable
 
 
 @dataclass
@@ -89,3 +91,44 @@ def test_two_answers_mean_the_same_when_each_follows_from_the_other() -> None:
     assert Verdicts(entails(model_entailment(both_ways, "Where?"))).same("In Paris.", "Paris.") is True
     assert len(both_ways.prompts) == 2
     assert entails(model_entailment(Says(["I think entailment"]), "Where?"))("a", "b") is None
+
+
+class Row(list[float]):
+    def softmax(self, _: int) -> Row:
+        return self
+
+    def tolist(self) -> list[float]:
+        return list(self)
+
+
+class Classifier:
+    """A transformers classifier as far as it is used: its labels stand in an order of their own."""
+
+    config = SimpleNamespace(id2label={0: "ENTAILMENT", 1: "NEUTRAL", 2: "CONTRADICTION"})
+
+    def __call__(self, **_: object) -> Classifier:
+        self.logits = [Row([0.7, 0.2, 0.1])]
+        return self
+
+
+def tokenize(premise: str, hypothesis: str, return_tensors: str) -> dict[str, object]:
+    class Ids:
+        shape = (1, len((premise + hypothesis).split()))
+
+    return {"input_ids": Ids}
+
+
+def test_a_classifier_is_read_by_its_labels_and_never_given_half_a_text() -> None:
+    nli = NliEntailment(tokenize, Classifier(), window=4)
+    relation = nli("a b", "c")
+    assert relation == Relation(0.1, 0.2, 0.7)
+    assert relation.follows
+    assert relation.squared_distance == pytest.approx(0.2)
+    assert nli("a b c", "d e f") is None
+
+
+def test_a_classifier_that_is_not_there_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("uq.entailment.find_spec", lambda name: None)
+    nli = open_nli()
+    assert isinstance(nli, Unavailable)
+    assert nli.reason == "no_nli_model"
