@@ -149,10 +149,12 @@ class Deliberated(Event):
     action: str
     roles: list[str]
     samples: int
+    groups: list[list[int]]
     entropy: dict[str, Any] | None
     density: dict[str, Any] | None
     settings: dict[str, Any]
     concerns: list[str]
+    backends: dict[str, str]
     decision: str
     reason: str
     said: str

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -40,6 +40,10 @@ class Call:
 
     arguments: str
 
+    def to_json(self) -> dict[str, object]:
+        """Return it as the trial reads it."""
+        return {"arguments": self.arguments}
+
 
 @dataclass(frozen=True)
 class Run:
@@ -47,6 +51,10 @@ class Run:
 
     argv: tuple[str, ...] = ()
     stdin: str = ""
+
+    def to_json(self) -> dict[str, object]:
+        """Return it as the trial reads it."""
+        return {"argv": list(self.argv), "stdin": self.stdin}
 
 
 @dataclass(frozen=True)
@@ -152,7 +160,7 @@ def _counts(number: int, trials: Trials, outcomes: Mapping[str, tuple[Outcome, .
 def _outcomes(files: Mapping[str, str], trials: Trials, executor: Executor) -> tuple[Outcome, ...] | Unavailable:
     order = {
         "function": trials.function,
-        "inputs": [asdict(item) for item in trials.inputs],
+        "inputs": [item.to_json() for item in trials.inputs],
         "cpu_seconds": trials.cpu_seconds,
         "wall_seconds": trials.wall_seconds,
     }

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 
 from uq.clustering import Clustering, Groups, with_evidence
 from uq.scores import SampleScore, Unavailable
-from uq.semantic_entropy import entropy, too_few
+from uq.semantic_entropy import entropy, group_shares, too_few
 
 RATE, NEGENTROPY, SETS, AGREEMENT = (
     "functional-equivalence-rate",
@@ -82,12 +82,17 @@ def functional_agreement(shares: Sequence[float | None]) -> SampleScore | Unavai
     )
 
 
-def functional_negentropy(groups: Groups) -> SampleScore | Unavailable:
-    """Return 1 - H / ln N."""
+def functional_negentropy(
+    groups: Groups, logprobs: Sequence[float | None] | None = None
+) -> SampleScore | Unavailable:
+    """Return 1 - H / ln N; with the programs' mean log-probs, groups weigh as much as they are probable."""
     n = sum(map(len, groups))
     if problem := too_few(n):
         return problem
-    return _score(NEGENTROPY, 1.0 - entropy(len(group) / n for group in groups) / math.log(n), groups)
+    shares = [len(group) / n for group in groups] if logprobs is None else group_shares(groups, logprobs)
+    if isinstance(shares, Unavailable):
+        return shares
+    return _score(NEGENTROPY, 1.0 - entropy(shares) / math.log(n), groups)
 
 
 def functional_sets_confidence(groups: Groups) -> SampleScore | Unavailable:

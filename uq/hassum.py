@@ -13,12 +13,12 @@ The policy knows nothing of engines: answers, the executive and the measurements
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Generic, Protocol
 
-from uq.clustering import Groups
+from uq.choosing import most_agreed
 from uq.one_word import one_of
 from uq.remedies import AnswerT
 from uq.scores import SampleScore, TokenScore, Unavailable
@@ -134,7 +134,8 @@ class Deliberation:
 
     `number` counts rounds from 1, `action` made this one, `decision` is what comes next: one of the
     executive's, `accept`, `cap` or `unavailable`. `said` is the executive's answer, empty where nobody was
-    asked. `flagged` means that what is handed on is still in doubt; `kept` is its text, empty while it goes on.
+    asked. `backends` says of each signal `ok`, `off` or why it is not there. `flagged` means that what is handed
+    on is still in doubt; `kept` is its text, empty while it goes on.
     """
 
     subtask: str
@@ -142,10 +143,12 @@ class Deliberation:
     action: str
     roles: tuple[str, ...]
     samples: int
+    groups: tuple[tuple[int, ...], ...]
     entropy: Reading
     density: Reading
     settings: HassumSettings
     concerns: tuple[str, ...]
+    backends: Mapping[str, str]
     decision: str
     reason: str
     said: str = ""
@@ -187,10 +190,12 @@ class Hassum(Generic[AnswerT]):
             action=last.action,
             roles=last.roles,
             samples=len(last.answers),
+            groups=last.entropy.groups if isinstance(last.entropy, SampleScore) else (),
             entropy=last.entropy,
             density=last.density,
             settings=self.settings,
             concerns=last.concerns,
+            backends={"entropy": _state(last.entropy), "density": _state(last.density)},
             decision=decision,
             reason=reason,
             said=said,
@@ -271,20 +276,12 @@ def _question(team: Team[AnswerT], last: Round[AnswerT], taken: Sequence[str], n
     )
 
 
-def most_agreed(groups: Groups, u: Sequence[float | None]) -> int:
-    """Return the number of the answer of least risk: one of the largest group, ties broken by least u.
-
-    The risk of an answer is the share of the others that disagree with it (minimum Bayes risk with a loss of 0
-    within a group and 1 across). `u` holds the token uncertainty of each answer in nats; None, where it is
-    not known, counts as most uncertain. Raises ValueError where there is no answer.
-    """
-    largest = max(groups, key=len, default=())
-    equals = [member for group in groups if len(group) == len(largest) for member in group]
-    if not equals:
-        raise ValueError("there is no answer to choose from")
-    return min(equals, key=lambda member: (math.inf if u[member] is None else u[member], member))
-
-
 def _u(answer: AnswerT) -> float | None:
     score = token_uncertainty(answer)
     return score.value if isinstance(score, TokenScore) else None
+
+
+def _state(reading: Reading) -> str:
+    if reading is None:
+        return "off"
+    return f"{reading.reason}: {reading.detail}" if isinstance(reading, Unavailable) else "ok"

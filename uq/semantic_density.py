@@ -8,9 +8,9 @@ Three forms, which differ numerically and so never share a name:
 `response-semantic-density`  SD(y) = sum_i w_i K(y, y_i) / sum_i w_i over the other answers, each text once,
                              w_i = exp(mean log-prob of y_i) (Qiu and Miikkulainen, arXiv:2405.13845, equation 4).
 
-K is the Epanechnikov kernel of bandwidth 1 without the constant that depends on the dimension: K = 1 - d^2 for
-d <= 1, else 0. Two embeddings with a cosine below one half share nothing. For the response-wise form
-d^2 = P(contradiction) + P(neutral)/2, which is at most 1.
+K is the Epanechnikov kernel without the constant that depends on the dimension: K = 1 - d^2/h^2 for d <= h, else
+0. The bandwidth h is 1 unless said: two embeddings with a cosine below one half then share nothing. For the
+response-wise form d^2 = P(contradiction) + P(neutral)/2, which is at most 1.
 
 A score's `raw` is the density and its `value` 1 - density. Embeddings say nothing about code: functions that do
 the same may lie further apart than functions that do not.
@@ -29,18 +29,18 @@ KERNEL, COSINE, RESPONSE = "semantic-density", "mean-cosine-density", "response-
 Vector = Sequence[float]
 
 
-def epanechnikov(squared_distance: float) -> float:
-    """Return 1 - d^2, at least 0."""
-    return max(0.0, 1.0 - squared_distance)
+def epanechnikov(squared_distance: float, bandwidth: float = 1.0) -> float:
+    """Return 1 - d^2/h^2 within the bandwidth h, else 0."""
+    return max(0.0, 1.0 - squared_distance / bandwidth**2)
 
 
-def semantic_density(vectors: Sequence[Vector]) -> SampleScore | Unavailable:
+def semantic_density(vectors: Sequence[Vector], bandwidth: float = 1.0) -> SampleScore | Unavailable:
     """Return the kernel density of equation 2. Vectors of any length will do; directions are compared."""
     cosines = _cosines(vectors)
     if isinstance(cosines, Unavailable):
         return cosines
     n = len(vectors)
-    pairs = math.fsum(epanechnikov(2 - 2 * cosine) for cosine in cosines)
+    pairs = math.fsum(epanechnikov(2 - 2 * cosine, bandwidth) for cosine in cosines)
     return _score(KERNEL, (n + 2 * pairs) / n**2, n)
 
 

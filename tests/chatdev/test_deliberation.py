@@ -65,8 +65,9 @@ def test_through_all_actions_to_the_cap(play: Play) -> None:
     ]
     assert records[3].roles == ["Chief Product Officer", "Programmer", "Code Reviewer"]
     assert [record.samples for record in records] == [5, 5, 5, 5]
-    assert records[0].entropy["groups"] == [[0], [1], [2], [3], [4]]
-    assert records[3].entropy["groups"] == [[0, 1], [2], [3], [4]]
+    assert records[0].groups == [[0], [1], [2], [3], [4]]
+    assert records[3].groups == [[0, 1], [2], [3], [4]]
+    assert records[0].backends == {"entropy": "ok", "density": "ok"}
     assert records[0].settings["temperature"] == 0.85
     assert (records[3].flagged, records[3].kept) == (True, "# Manual a")
     assert played.environment.manual == "# Manual a\n"
@@ -113,5 +114,5 @@ def test_a_judge_that_talks_nonsense_is_not_believed(play: Play) -> None:
     played = play(["Manual"], {"Manual": MANUALS, "Judge": "Da."}, hook=policy(density=None))
     (record,) = played.events(Deliberated)
     assert (record.decision, record.flagged) == ("unavailable", True)
-    assert record.entropy == {"reason": "abstained", "detail": "The judge had no opinion on 10 of 10 pairs."}
-    assert record.density is None
+    assert record.backends["entropy"].startswith("abstained: The judge had no opinion on 10 of 10 pairs")
+    assert record.backends["density"] == "off"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import pytest
@@ -54,6 +55,11 @@ def test_the_figures_and_their_calls(
     assert raw(functional_equivalence_rate(clustering.anchored)) == pytest.approx(rate)
     assert raw(functional_negentropy(clustering.groups)) == pytest.approx(negentropy, abs=1e-12)
     assert raw(functional_sets_confidence(clustering.groups)) == pytest.approx(sets)
+
+
+def test_groups_weighed_by_likelihood() -> None:
+    score = functional_negentropy(((0, 1), (2,)), [-0.2, -1.0, -2.0])
+    assert raw(score) == pytest.approx(0.699373384535456)
 
 
 def test_a_judge_who_is_not_transitive_makes_the_order_matter() -> None:
@@ -119,3 +125,9 @@ def test_one_answer_agrees_with_nobody(groups: tuple[tuple[int, ...], ...], reas
         assert isinstance(score, Unavailable)
         assert score.reason == reason
     assert isinstance(functional_equivalence_rate([]), Unavailable)
+
+
+def test_a_missing_logprob_is_not_a_number_in_the_figure() -> None:
+    score = functional_negentropy(((0,), (1,)), [-0.1, math.nan])
+    assert isinstance(score, Unavailable)
+    assert score.reason == "no_logprobs"

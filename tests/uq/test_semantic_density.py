@@ -45,6 +45,12 @@ def test_of_embeddings(vectors: Vectors, cosine: float, kernel: float) -> None:
     assert raw(semantic_density(vectors)) == pytest.approx(kernel, abs=5e-5)
 
 
+def test_the_bandwidth_is_a_distance() -> None:
+    apart = [E1, E2]
+    assert raw(semantic_density(apart, bandwidth=2.0)) == pytest.approx(0.75), "1 - 2/4 for the pair"
+    assert raw(semantic_density(apart)) == 0.5
+
+
 @pytest.mark.parametrize(
     ("rows", "weights", "density"),
     [
