@@ -20,7 +20,7 @@ from chatdev import conclusions, user_phases
 from chatdev.acceptance import AcceptanceRun, parse_session, shown
 from chatdev.asking import Asker
 from chatdev.company import Company, ComposedEntry, PhasePrompt, SimpleEntry, fill, role_prompt
-from chatdev.environment import Environment
+from chatdev.environment import Environment, imported_names
 from chatdev.handoff import COUNSELOR, EXECUTIVE, Handoff, Hook
 from chatdev.images import Painter, placeholder, proposed
 from chatdev.person import Person, at_the_terminal
@@ -38,7 +38,7 @@ from journal.events import (
 
 _PROMPTS = Path(__file__).parent / "prompts"
 _CHARACTERS_A_TOKEN = 3  # of code, at the least
-_MOST_ATTEMPTS = 5
+_MOST_ATTEMPTS = 4
 _MOST_CONTINUATIONS = 2
 _MOST_IMAGES = 12
 _WARMER, _WARMEST = 0.1, 0.8
@@ -96,7 +96,7 @@ class ChatChain:
     def _ended(self, condition: str) -> bool:
         environment = self.environment
         if condition == "nothing_missing":
-            return environment.stalled or not environment.unimplemented_file
+            return not environment.unimplemented_file
         if condition == "changed":
             return environment.given is None or not environment.given.unchanged(environment.workspace.files())
         if condition == "review_finished":
@@ -134,7 +134,11 @@ class ChatChain:
             gaps = self.workshop.verdict().missing
             paths = (gap.path for gap in gaps if self.workshop.attempts[gap.path] < _MOST_ATTEMPTS)
             path = environment.unimplemented_file = next(paths, "")
-            environment.gaps = "\n".join(f"- {gap.name}: {gap.why}" for gap in gaps if gap.path == path)
+            there = [gap for gap in gaps if gap.path == path]
+            # All at once first; a model that leaves them as they are is asked for one after the other.
+            tries = self.workshop.attempts.get(path, 0)
+            asked = [there[(tries - 1) % len(there)]] if tries else there
+            environment.gaps = "\n".join(f"- {gap.name}: {gap.why}" for gap in asked)
             return bool(path)
         elif phase.prepare == "session":
             good = {result.line for result in self.workshop.verdict().results if result.points == 2}
@@ -334,7 +338,8 @@ class ChatChain:
         environment, given = self.environment, self.environment.given
         files = environment.workspace.files()
         listed = files.get("requirements.txt", "") if given else ""
-        environment.requirements = conclusions.packages(text, frozenset(sys.stdlib_module_names), listed)
+        no_packages = frozenset(sys.stdlib_module_names) | imported_names(files)
+        environment.requirements = conclusions.packages(text, no_packages, listed)
         self.workshop.write({"requirements.txt": environment.requirements}, phase.name)
         if given and given.unchanged(files):
             # To list the packages of code is no change to it.

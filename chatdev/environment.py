@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,9 +14,10 @@ from chatdev.command_line import CommandLine, read_command_line
 from chatdev.excerpt import excerpt
 from chatdev.frame import frame, stubs
 from chatdev.given import Given
-from chatdev.patching import definition
+from chatdev.patching import definition, emptied
 from chatdev.reply import render_files
 from chatdev.workspace import Workspace
+from sandbox.completeness import python_tree
 
 _IMPORT = re.compile(r"^[ \t]*((?:import|from) .*\S)", re.MULTILINE)
 _PROMPTS = Path(__file__).parent / "prompts"
@@ -96,6 +99,9 @@ class Environment:
         The product's code is given in at most `room` characters.
         """
         files = self.workspace.files()
+        unfinished = self.unimplemented_file
+        if unfinished.endswith(".py") and unfinished in files:
+            files[unfinished] = emptied(files[unfinished])
         talk = (self.task, self.comments, self.test_reports, self.error_summary, self.unimplemented_file)
         codes = excerpt(files, room, "\n".join((*talk, self.suspect)))
         # Where the tester blames no function, all of the code is to blame.
@@ -144,3 +150,14 @@ def imports(files: dict[str, str]) -> str:
     """The import lines of the product's Python files, each once."""
     lines = (line for path, text in files.items() if path.endswith(".py") for line in _IMPORT.findall(text))
     return "\n".join(dict.fromkeys(lines))
+
+
+def imported_names(files: Mapping[str, str]) -> frozenset[str]:
+    """Names that the product's Python files import from modules and that are no modules themselves."""
+    trees = (python_tree(text) for path, text in files.items() if path.endswith(".py"))
+    nodes = [node for tree in trees if tree for node in ast.walk(tree)]
+    froms = [node for node in nodes if isinstance(node, ast.ImportFrom)]
+    modules = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    modules |= {node.module or "" for node in froms}
+    names = {alias.name for node in froms for alias in node.names}
+    return frozenset(names - {module.partition(".")[0] for module in modules})

@@ -6,7 +6,7 @@ import ast
 import textwrap
 from collections.abc import Collection, Sequence
 
-from sandbox.completeness import definitions, python_tree
+from sandbox.completeness import definitions, python_tree, stub_functions
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -92,6 +92,32 @@ def definition(text: str, name: str) -> str:
     tree = python_tree(text)
     nodes = [node for node in tree.body if isinstance(node, _Definition) and node.name == name] if tree else []
     return _source(text, nodes[-1]) if nodes else ""
+
+
+def emptied(text: str) -> str:
+    """`text` with `...` for the body of each function that is a stub, without the remarks that excuse it.
+
+    What a model sees, it copies: shown `pass` under a remark, it writes `pass` under a remark. Docstrings stay.
+    """
+    lines = source_lines(text)
+    stubs = {line for line, _, _ in stub_functions(text)}
+    nodes = [node for node in ast.walk(python_tree(text) or ast.Module([], [])) if isinstance(node, _Function)]
+    for node in sorted(nodes, key=lambda node: -node.lineno):
+        start = _after_docstring(node)
+        if node.lineno not in stubs or start < node.lineno:
+            continue
+        while lines[start - 1].lstrip().startswith("#"):
+            start -= 1
+        lines[start : node.end_lineno] = [f"{' ' * node.body[0].col_offset}..."]
+    return "\n".join(lines) + "\n"
+
+
+def _after_docstring(node: _Function) -> int:
+    """The index of the line in which the body begins, but for a docstring."""
+    has = ast.get_docstring(node, clean=False) is not None
+    if has and len(node.body) == 1:
+        return node.end_lineno or 0
+    return node.body[has].lineno - 1
 
 
 def framed(frame: str, new: str) -> str:

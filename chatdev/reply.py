@@ -101,6 +101,7 @@ _NAME_INSIDE = re.compile(
 _PYTHON_LINE = re.compile(
     r"^(?:import \w|from [\w.]+ import|(?:async )?def \w+\(|class \w+|print\(|if __name__|@\w)", re.MULTILINE
 )
+_MAIN = "main.py"
 _MAIN_GUARD = re.compile(r"^if __name__\s*==", re.MULTILINE)
 
 
@@ -121,6 +122,8 @@ def parse_reply(text: str, *, known_files: Sequence[str] = (), language: str = "
     unnamed: list[str] = []
     for block in _blocks(spoken[thinking.end() if thinking else 0 :].removesuffix("\n").split("\n")):
         name = _name(block)
+        if block.body.strip() == (name or _MAIN):
+            continue  # the form half understood: a name where the code should stand
         if name is None:
             if _is_source(block, suffix):
                 unnamed.append(block.body)
@@ -279,7 +282,7 @@ def _is_source(block: _Block, suffix: str) -> bool:
 
 
 def _spelling(path: str, known_files: Sequence[str]) -> str:
-    same = (known for known in (*known_files, "main.py") if known.lower() == path.lower())
+    same = (known for known in (*known_files, _MAIN) if known.lower() == path.lower())
     return next(same, path)
 
 

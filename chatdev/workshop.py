@@ -35,8 +35,9 @@ _IN_PYTHON = re.compile(r"\bpython|main\.py", re.IGNORECASE)
 class Workshop:
     """The product of one run and what has been tried on it.
 
-    `attempts` counts how often each file or function was asked to be written again, `setbacks` the changes
-    taken back in a row. `verdicts` holds those given so far by what was checked: no product is executed twice.
+    `attempts` counts how often each file or function was asked to be written again, `setbacks` the answers in a
+    row that changed nothing or whose change was taken back. `verdicts` holds those given so far by what was
+    checked: no product is executed twice.
     """
 
     environment: Environment
@@ -84,6 +85,8 @@ class Workshop:
             environment.setback = f"The last change was taken back, {reason}:\n{verdict.report()}"
             self.journal.append(RolledBack(phase.name, reason, undone))
             environment.verdict = verdict_before
+            self.setbacks += 1
+        elif environment.stalled:
             self.setbacks += 1
         else:
             self.setbacks, environment.setback = 0, ""

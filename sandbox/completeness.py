@@ -94,7 +94,7 @@ def unimplemented(files: Mapping[str, str]) -> tuple[Finding, ...]:
         tree = trees.get(path)
         if _is_hollow(path, text, tree):
             found.append(Finding(path, 0, path, "the file holds no code" if text.strip() else "the file is empty"))
-        stubs = _stubs(text) if tree else ()
+        stubs = stub_functions(text)
         places = [(line, name, _NO_BODY) for line, name, method in stubs if method not in overridden]
         places += _postponements(text) if _is_python(path) else ()
         found += [Finding(path, line, name, why) for line, name, why in sorted(places)]
@@ -195,8 +195,8 @@ def _overridden(text: str) -> frozenset[tuple[str, str]]:
 
 
 @_remembered
-def _stubs(text: str) -> tuple[tuple[int, str, tuple[str, str]], ...]:
-    """Line, qualified name, and class and method of each stub that nothing around it excuses."""
+def stub_functions(text: str) -> tuple[tuple[int, str, tuple[str, str]], ...]:
+    """Line, qualified name, and class and method of each stub in `text` that nothing around it excuses."""
     tree = python_tree(text)
     return tuple(_stubs_below(tree, "")) if tree else ()
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chatdev.missing_imports import with_missing_imports
-from chatdev.patching import framed, patched
+from chatdev.patching import emptied, framed, patched
 
 GUARD = 'if __name__ == "__main__":\n    run()\n'
 
@@ -128,3 +128,51 @@ def test_a_method_without_its_class_finds_it_again() -> None:
     whole = patched(old, "def x(self):\n    return self.y() + 1\n\nprint(A().x())\n")
     assert namespace(whole)["A"]().x() == 2
     assert "print" not in whole
+
+
+def test_a_stub_is_shown_without_the_remark_that_excuses_it() -> None:
+    source = """class Game:
+    def move(self, step):
+        # Placeholder for the logic
+        # of moving
+        pass
+
+    def score(self):
+        \"\"\"The points.\"\"\"
+
+    def start(self):
+        \"\"\"Begin.\"\"\"
+        pass
+
+    def done(self):
+        return True  # kept
+
+
+def short(): pass
+"""
+    assert (
+        emptied(source)
+        == """class Game:
+    def move(self, step):
+        ...
+
+    def score(self):
+        \"\"\"The points.\"\"\"
+        ...
+
+    def start(self):
+        \"\"\"Begin.\"\"\"
+        ...
+
+    def done(self):
+        return True  # kept
+
+
+def short(): pass
+"""
+    )
+
+
+@pytest.mark.parametrize("source", ["def broken(:\n", "print(1)\n"])
+def test_what_has_no_stub_is_shown_as_it_is(source: str) -> None:
+    assert emptied(source) == source

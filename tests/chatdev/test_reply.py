@@ -326,3 +326,11 @@ def test_a_model_in_a_loop_is_read_in_reasonable_time() -> None:
     started = time.process_time()
     assert parse_reply("main.py\n" + fenced("def f(:\n") * 300).files == {"main.py": "def f(:\n"}
     assert time.process_time() - started < 5
+
+
+@pytest.mark.parametrize("text", ["```python\nmain.py\n```", "main.py\n```python\nmain.py\n```"])
+def test_a_name_where_the_code_should_stand_is_no_file(text: str) -> None:
+    assert parse_reply(text, known_files=["main.py"]).files == {}
+    assert parse_reply(f"{text}\n```python\nprint(1)\n```", known_files=["main.py"]).files == {
+        "main.py": "print(1)\n"
+    }
