@@ -380,6 +380,13 @@ def test_what_each_subtask_cost_adds_up_to_what_the_run_cost(play: Play, tools: 
         assert sum(event.usage[name] for event in ended) == getattr(played.chain.asker.usage, name)
 
 
+def test_what_is_imported_from_a_module_is_no_package(play: Play) -> None:
+    program = python("import tqdm\nfrom tkinter import messagebox\nfrom tqdm import tqdm\nprint(1)")
+    listed = "```\nmessagebox\ntqdm\nopencv-python\n```"
+    played = play(["Coding", "EnvironmentDoc"], {"Coding": program, "EnvironmentDoc": listed})
+    assert played.files["requirements.txt"] == "tqdm\nopencv-python\n"
+
+
 def test_an_empty_requirements_file_is_no_unfinished_product(play: Play, tools: Tools) -> None:
     script = {**DOCUMENTS, "Coding": GOOD, "CodeReviewComment": "x", "CodeReviewModification": python("print(2)")}
     played = play(["Coding", "EnvironmentDoc", tools.REVIEW], script)
