@@ -274,7 +274,7 @@ def test_a_run_that_was_recorded_is_replayed_without_the_web(
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["--retrieval", "bing"], "--retrieval 'bing' is not one of auto"),
+        (["--retrieval", "bing"], "--retrieval: 'bing' is not one of auto"),
         (["--docs", "/nowhere/at/all"], "--docs /nowhere/at/all: there is no such folder"),
     ],
 )
