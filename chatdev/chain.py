@@ -136,7 +136,7 @@ class ChatChain:
             path = environment.unimplemented_file = next(paths, "")
             there = [gap for gap in gaps if gap.path == path]
             # All at once first; a model that leaves them as they are is asked for one after the other.
-            tries = self.workshop.attempts.get(path, 0)
+            tries = self.workshop.attempts[path]
             asked = [there[(tries - 1) % len(there)]] if tries else there
             environment.gaps = "\n".join(f"- {gap.name}: {gap.why}" for gap in asked)
             return bool(path)

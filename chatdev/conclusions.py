@@ -68,14 +68,14 @@ def lost(task: str, new: str) -> list[str]:
     return [detail for detail in dict.fromkeys(_DETAIL.findall(task)) if detail not in new]
 
 
-def packages(text: str, standard: frozenset[str], given: str = "") -> str:
-    """The text of requirements.txt: one requirement a line, without chatter and standard modules.
+def packages(text: str, no_packages: frozenset[str], given: str = "") -> str:
+    """The text of requirements.txt: one requirement a line, without chatter and the names in `no_packages`.
 
     The lines of a `given` list stay as they are; only packages it does not name are added.
     """
     blocks = _FENCED.findall(text)
     lines = (line.strip(" -*`\t").rstrip(".") for line in "\n".join(blocks or [conclusion_of(text)]).splitlines())
-    known = {*standard, *_NO_PACKAGE, *map(_package_name, given.splitlines())}
+    known = {*no_packages, *_NO_PACKAGE, *map(_package_name, given.splitlines())}
     wanted = [line for line in lines if _PACKAGE.fullmatch(line) and _package_name(line) not in known]
     kept = given if not given or given.endswith("\n") else f"{given}\n"
     return kept + "".join(f"{line}\n" for line in dict.fromkeys(wanted))
