@@ -178,7 +178,9 @@ def _replaced(event: Event) -> bool:
     """Whether the answer measured last may not be the one that was handed on."""
     if isinstance(event, Gated):
         return event.replaced
-    return (isinstance(event, Sampled) and event.chosen != 0) or isinstance(event, Deliberated)
+    if isinstance(event, Sampled):
+        return event.chosen != 0 or bool(event.grafts)
+    return isinstance(event, Deliberated)
 
 
 def _label(verdict: dict[str, Any], changed: bool) -> Outcome:

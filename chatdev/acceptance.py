@@ -10,17 +10,20 @@ They are a terminal session. A line beginning with `$ ` is a run, the lines unde
     $ python main.py notes.txt fly
     error
 
-Lines are taken apart with `shlex`; no shell ever sees them. The runs of a session share one folder.
+Where the program reads its commands from standard input, `$ add 2 3` types one of them. Lines are taken apart
+with `shlex`; no shell ever sees them. The runs of a session share one folder.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +34,17 @@ from chatdev.workspace import normal_path, refusal
 LIMITS = sandbox.Limits(wall_seconds=5, cpu_seconds=5)
 MOST_RUNS = 14
 _SURE_P = 0.8
+# In a code block some leave the prompt out.
+_COMMAND = {
+    False: re.compile(r"\s*\$\s"),
+    True: re.compile(r"\s*(?:\$\s|(?=python3? main\.py\b))"),
+}
 _FENCE = re.compile(r"^\s*(```|~~~)")
+_FILE = re.compile(r"[\w./-]*\w\.[A-Za-z]\w{0,4}")
+_LINE_LOOKS_LIKE = re.compile(r"\b(?:lines|entries) look like `([^`\n]+)`", re.IGNORECASE)
+# "`rates.json` in the current directory looks like {...}", up to the next file
+_LOOKS_LIKE = re.compile(r"`([\w./-]+\.json)`[^`.]*? looks? like `?([\[{][^\n]*)")
+_NEWLINE = "\\n"  # as printf is told
 _ESCAPES = {"\\n": "\n", "\\t": "\t", "\\\\": "\\"}
 # What only printf itself could work out.
 _FORMATTED = re.compile(r"%|\\[^nt\\]")
@@ -66,7 +79,8 @@ class RunResult:
 
     `fault` says what is wrong for certain (a traceback, waiting for input, a hang), `difference` what
     is not as it was written down; both are empty where all is well. `shown` is what can be compared with
-    another program's run: the lines printed, or that it refused; None where there was a fault.
+    another program's run: the lines printed, or that it refused; None where there was a fault. `nearness`, from 0
+    to 1, is how much of what must be seen is seen, letter by letter.
     """
 
     line: str
@@ -74,20 +88,30 @@ class RunResult:
     fault: str = ""
     difference: str = ""
     shown: str | None = None
+    nearness: float = 0.0
 
 
-def parse_session(text: str, tokens: Sequence[Token] = ()) -> tuple[AcceptanceRun, ...]:
+def parse_session(
+    text: str, tokens: Sequence[Token] = (), typed: Collection[str] = ()
+) -> tuple[AcceptanceRun, ...]:
     """The runs of a session, at most 14, each once; lines that are no run of `main.py` are left out.
 
     With the `tokens` of `text`, what must be seen is held against a program only where its writer was sure
-    of it: an expected line with a token of p < 0.8 is left out.
+    of it: an expected line with a token of p < 0.8 is left out. Lines that begin with one of the words in
+    `typed` are typed into the program: each of them that must show something is a run, with those before it.
     """
     runs: dict[str, AcceptanceRun] = {}
     files: dict[str, str] = {}
     made_before: dict[str, str] = {}
+    dialogue: list[str] = []
     for line, expected in _commands(text, _unsure_lines(text, tokens)):
         if len(line) > _LONGEST_LINE or "\0" in line:
             continue
+        if line.split()[:1] and line.split()[0] in typed:
+            dialogue.append(line)
+            line = f"printf {shlex.quote(''.join(f'{said}{_NEWLINE}' for said in dialogue))} | python main.py"
+            if not expected:
+                continue
         try:
             stages = _stages(line)
         except ValueError:
@@ -100,6 +124,40 @@ def parse_session(text: str, tokens: Sequence[Token] = ()) -> tuple[AcceptanceRu
             made_before |= files
             files = {}
     return tuple(runs.values())[:MOST_RUNS]
+
+
+def on_files_there_are(runs: Iterable[AcceptanceRun], task: str) -> tuple[AcceptanceRun, ...]:
+    """`runs` of a program for which a missing file is an error, where they name a file that nobody made.
+
+    Where the task shows what a line of such a file looks like, it is made of that line, and nothing is expected
+    but that the run ends well; otherwise the run must end with an error.
+    """
+    sample = _LINE_LOOKS_LIKE.search(task)
+    made: set[str] = set()
+    checked = []
+    for run in runs:
+        made.update(run.files)
+        named = [normal_path(word) for word in run.arguments if _FILE.fullmatch(word)]
+        if named and named[0] not in made and not run.expects_error:
+            if sample and not refusal(named[0]) and named[0] != "main.py":
+                run = replace(run, files={**run.files, named[0]: sample[1] + "\n"}, expected=())
+                made.add(named[0])
+            else:
+                run = replace(run, expected=("error",), stdin="")
+        made.update(named[1:])  # the program may have written these
+        checked.append(run)
+    return tuple(checked)
+
+
+def with_files_of_the_task(runs: Sequence[AcceptanceRun], task: str) -> tuple[AcceptanceRun, ...]:
+    """`runs`, before the first of which those files lie in the folder that the task says look like some JSON."""
+    given: dict[str, str] = {}
+    for name, after in _LOOKS_LIKE.findall(task):
+        with suppress(ValueError):
+            _, end = json.JSONDecoder().raw_decode(after)
+            given[normal_path(name)] = after[:end] + "\n"
+    usable = {name: text for name, text in given.items() if not refusal(name) and name != "main.py"}
+    return (*(replace(run, files={**usable, **run.files}) for run in runs[:1]), *runs[1:])
 
 
 def shown(runs: Iterable[AcceptanceRun]) -> str:
@@ -149,13 +207,14 @@ def judge(run: AcceptanceRun, outcome: dict[str, Any]) -> RunResult:
     shown = _REFUSED if refused else "\n".join(map(_plain, stdout.strip().splitlines()))
     if run.expects_error:
         difference = "" if refused else f"must end with an error message and exit code 1, but: {seen}"
-        return RunResult(run.line, 2 if refused else 0, difference=difference, shown=shown)
+        return RunResult(run.line, 2 * refused, difference=difference, shown=shown, nearness=float(refused))
     if refused:
         return RunResult(run.line, 0, difference=f"must work, but: {seen}", shown=shown)
     missing = _missing(run.expected, stdout)
     if missing is None:
-        return RunResult(run.line, 2, shown=shown)
-    return RunResult(run.line, 1, difference=f"must print {missing!r}, but: {seen}", shown=shown)
+        return RunResult(run.line, 2, shown=shown, nearness=1.0)
+    difference = f"must print {missing!r}, but: {seen}"
+    return RunResult(run.line, 1, difference=difference, shown=shown, nearness=_nearness(run.expected, stdout))
 
 
 def _unsure_lines(text: str, tokens: Sequence[Token]) -> set[int]:
@@ -174,15 +233,17 @@ def _unsure_lines(text: str, tokens: Sequence[Token]) -> set[int]:
 def _commands(text: str, unsure: Collection[int] = ()) -> Iterator[tuple[str, tuple[str, ...]]]:
     command: str | None = None
     expected: list[str] = []
+    fenced = False
     for number, line in enumerate(text.split("\n")):
         if _FENCE.match(line):
+            fenced = not fenced
             if command is not None:
                 yield command, tuple(expected)
             command, expected = None, []
-        elif line.lstrip().startswith("$ "):
+        elif begun := _COMMAND[fenced].match(line):
             if command is not None:
                 yield command, tuple(expected)
-            command, expected = line.lstrip()[2:].strip(), []
+            command, expected = line[begun.end() :].strip(), []
         elif line.strip() and number not in unsure and not _NOT_PRINTED.match(line.strip()):
             expected.append(line.strip())
     if command is not None:
@@ -254,6 +315,11 @@ def _missing(expected: Sequence[str], stdout: str) -> str | None:
         if not any(_plain(line) == candidate for candidate in printed):
             return line
     return None
+
+
+def _nearness(expected: Sequence[str], stdout: str) -> float:
+    wanted, printed = "\n".join(map(_plain, expected)), "\n".join(map(_plain, stdout.strip().splitlines()))
+    return round(SequenceMatcher(None, wanted, printed[: 2 * _LONGEST_LINE], autojunk=False).ratio(), 4)
 
 
 def _plain(line: str) -> str:

@@ -17,7 +17,13 @@ from pathlib import Path
 from camel.messages import OVERFLOW, Answer, Message, Sampling
 from camel.roleplay import Outcome, Scene, conclusion_of, role_play
 from chatdev import conclusions, user_phases
-from chatdev.acceptance import AcceptanceRun, parse_session, shown
+from chatdev.acceptance import (
+    AcceptanceRun,
+    on_files_there_are,
+    parse_session,
+    shown,
+    with_files_of_the_task,
+)
 from chatdev.asking import Asker
 from chatdev.company import Company, ComposedEntry, PhasePrompt, SimpleEntry, fill, role_prompt
 from chatdev.environment import Environment, imported_names
@@ -197,6 +203,7 @@ class ChatChain:
                 max_tokens=phase.max_tokens,
                 draw=partial(self.asker.sample, phase.name),
                 trial=self.workshop.trial if phase.writes == "codes" else None,
+                combine=self.workshop.combined if phase.writes == "codes" else None,
             )
             answer = hook(handoff)
         return answer
@@ -258,8 +265,9 @@ class ChatChain:
         )
 
     def _fits(self, phase: Phase, answer: Answer) -> bool:
-        known = self.environment.workspace.files()
-        return conclusions.usable(phase, answer.text, known, self.environment.language)
+        environment, line = self.environment, self.environment.command_line
+        known = environment.workspace.files()
+        return conclusions.usable(phase, answer.text, known, environment.language, line.typed if line else ())
 
     def _reflect(self, phase: Phase, outcome: Outcome) -> Outcome:
         """The Chief Executive Officer answers the Counselor's question about a talk that settled nothing."""
@@ -311,7 +319,7 @@ class ChatChain:
         elif phase.writes == "requirements":
             self._keep_requirements(phase, text)
         elif phase.writes == "manual":
-            self._keep_manual(phase, text)
+            self._keep_manual(phase, answer)
         elif phase.writes == "images":
             environment.images = dict(list(proposed(text).items())[:_MOST_IMAGES])
             self.workshop.draw(environment.images, phase.name)
@@ -332,7 +340,7 @@ class ChatChain:
         if result.requirements != environment.requirements:
             self._keep_requirements(phase, result.requirements)
         if result.manual != environment.manual:
-            self._keep_manual(phase, result.manual)
+            self._keep_manual(phase, Answer(result.manual))
 
     def _keep_requirements(self, phase: Phase, text: str) -> None:
         environment, given = self.environment, self.environment.given
@@ -345,8 +353,8 @@ class ChatChain:
             # To list the packages of code is no change to it.
             environment.given = replace(given, files=environment.workspace.files())
 
-    def _keep_manual(self, phase: Phase, text: str) -> None:
-        self.environment.manual = conclusions.manual(text)
+    def _keep_manual(self, phase: Phase, answer: Answer) -> None:
+        self.environment.manual = conclusions.manual(answer)
         self.workshop.write({"manual.md": self.environment.manual}, phase.name, allow=("manual.md",))
 
     def _restated(self, phase: Phase, text: str) -> str:
@@ -359,7 +367,10 @@ class ChatChain:
         return new or task
 
     def _runs(self, answer: Answer) -> tuple[AcceptanceRun, ...]:
-        """The acceptance runs of an answer, without calls of commands that the task does not have."""
-        line = self.environment.command_line
-        runs = parse_session(conclusions.whole(answer), answer.tokens)
-        return tuple(run for run in runs if line is None or run.expects_error or line.knows(run.arguments))
+        """The acceptance runs of an answer, without calls that the task does not have."""
+        line, session = self.environment.command_line, conclusions.whole(answer)
+        runs = parse_session(session, answer.tokens, line.typed if line else ())
+        if line is not None:
+            runs = tuple(run for run in runs if run.expects_error or line.knows(run.arguments))
+        runs = with_files_of_the_task(runs, self.environment.task)
+        return on_files_there_are(runs, self.environment.task) if line and line.needs_file else runs

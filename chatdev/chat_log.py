@@ -81,7 +81,7 @@ class ChatLog:
             return [("INFO", f"**[Remedy]**: {event.subtask}: {event.remedy}: {event.refusal or 'kept'}")]
         if isinstance(event, Sampled):
             shares = ", ".join(f"{share:.2f}" for share in event.agreements)
-            return [("INFO", f"**[Drafts]**: {event.reason}; agreement {shares}; draft {event.chosen + 1} kept")]
+            return [("INFO", f"**[Drafts]**: {event.reason}; agreement {shares}; {event.kept} kept")]
         if isinstance(event, Typed):
             return [("INFO", f"**[Human Comments]**:\n\n{event.text}")] if event.text else []
         if isinstance(event, Noted):

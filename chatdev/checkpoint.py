@@ -66,6 +66,11 @@ class Verdict:
         return sum(result.points for result in self.results)
 
     @property
+    def shown(self) -> tuple[float, ...]:
+        """How much a working program shows of what was written down, larger is better; flaws count last."""
+        return (self.points, round(sum(result.nearness for result in self.results), 2), -len(self.flaws))
+
+    @property
     def rank(self) -> tuple[int, ...]:
         """Larger is better: compiles, runs, acceptance points, and then how little is missing or reads wrong."""
         faultless = sum(not result.fault for result in self.results)

@@ -36,10 +36,10 @@ _KEEPS_JSON = re.compile(
     r"|(?:\bkeeps\b|\bkept\b|\blive in\b).*json",
     re.IGNORECASE | re.DOTALL,
 )
+_NEEDS_FILE = re.compile(r"\b(?:missing|no such) file\b[^.]*\b(?:error|message)\b", re.IGNORECASE)
 _REST = "..."
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`])")
-# Not `ERROR`, which is something that a program counts or prints.
-_ON_ERRORS = re.compile(r"\b[Ee]rrors?\b|\b[Ii]nvalid\b|non-zero")
+_PRINTS = re.compile(r"\bprints\b(?! (?:nothing|no)\b)")
 LEAVING = ("quit", "exit", "stop")
 # "(normal if left out)", "(default 6)", "(5 by default)": said within a sentence or two of the notation.
 _DEFAULT = re.compile(
@@ -66,14 +66,14 @@ class Argument:
 class Command:
     """A command word and its arguments. `notation` is how the task writes it.
 
-    `is_all` stands for a program without commands. `says` are the task's sentences about the command.
+    `is_all` stands for a program without commands; `prints` means that the task says so of it.
     """
 
     word: str
     arguments: tuple[Argument, ...]
     notation: str
     is_all: bool = False
-    says: str = ""
+    prints: bool = False
 
     @property
     def is_variant(self) -> bool:
@@ -92,7 +92,8 @@ class Option:
 class CommandLine:
     """What comes first, then a command or only arguments; `from_lines` when standard input holds them.
 
-    `keeps_json` means that data is kept in a JSON file, which is not there at first.
+    `keeps_json` means that data is kept in a JSON file, which is not there at first, `needs_file` that to name a
+    file which is not there is an error.
     """
 
     leading: tuple[Argument, ...]
@@ -100,15 +101,40 @@ class CommandLine:
     options: tuple[Option, ...]
     from_lines: bool = False
     keeps_json: bool = False
+    needs_file: bool = False
+
+    @property
+    def typed(self) -> frozenset[str]:
+        """The commands that are typed into the program while it runs, but for those that end it."""
+        words = {command.word for command in self.commands} if self.from_lines else set()
+        return frozenset(words.difference(LEAVING))
 
     @property
     def needs_arguments(self) -> bool:
         return not self.from_lines and (bool(self.commands) or any(not one.optional for one in self.leading))
 
     def knows(self, arguments: Sequence[str]) -> bool:
-        """Whether a call with these `arguments` names one of the commands, where there are commands."""
-        words = {command.word for command in self.commands}
-        return not words or self.from_lines or bool(words.intersection(arguments[len(self.leading) :][:1]))
+        """Whether a call with these `arguments` is one that the notation allows."""
+        words = self._without_options(arguments)
+        if self.from_lines:
+            return len(words) <= len(self.leading)
+        if not self.commands:
+            return _allow(self.leading, words)
+        first, rest = words[: len(self.leading)], words[len(self.leading) + 1 :]
+        called = words[len(self.leading) :][:1]
+        return any([command.word] == called and _allow(command.arguments, rest) for command in self.commands) and (
+            _allow(self.leading, first)
+        )
+
+    def _without_options(self, arguments: Sequence[str]) -> list[str]:
+        takes_value = {option.name: option.takes_value for option in self.options}
+        words, rest = [], iter(arguments)
+        for word in rest:
+            if word not in takes_value:
+                words.append(word)
+            elif takes_value[word]:
+                next(rest, None)
+        return words
 
     def usage(self) -> str:
         """One line for each way to call the program, or for each command it reads."""
@@ -148,12 +174,14 @@ def read_command_line(task: str) -> CommandLine | None:
         or not options.keys() >= set(_DASHED.findall(task))
     ):
         return None
+    printing = _printing(task, commands)
     return CommandLine(
         leading,
-        _with_sentences(task, commands),
+        tuple(replace(command, prints=word in printing) for word, command in commands.items()),
         tuple(options.values()),
         from_lines,
         bool(_KEEPS_JSON.search(task)),
+        bool(_NEEDS_FILE.search(task)),
     )
 
 
@@ -200,6 +228,13 @@ def _is_command(snippet: str, before: str, after: str) -> bool | None:
     if " " in snippet or snippet in LEAVING:
         return True
     return True if _DOES.match(after) or _SAID_TO_BE.search(before) else None
+
+
+def _allow(arguments: Sequence[Argument], words: Sequence[str]) -> bool:
+    """Whether `words` are as many as `arguments` stand for."""
+    least = sum(not argument.optional and not argument.literal for argument in arguments)
+    most = sum(max(1, len(argument.literal.split())) for argument in arguments)
+    return least <= len(words) and (len(words) <= most or any(argument.many for argument in arguments))
 
 
 def _is_notation(call: str) -> bool:
@@ -251,26 +286,16 @@ def _command(snippet: str, default: str = "''") -> Command | None:
     return Command(word, _arguments(rest, after_command=False, default=default), snippet)
 
 
-def _with_sentences(task: str, commands: Mapping[str, Command]) -> tuple[Command, ...]:
-    """The commands with what the task says of each: the sentences that name it, and those that follow.
-
-    What it says about errors without naming a command is said of each.
-    """
-    errors: list[str] = []
-    said: dict[str, list[str]] = {word: [] for word in commands}
-    current: list[str] = []
+def _printing(task: str, commands: Mapping[str, Command]) -> set[str]:
+    """The commands of which a sentence of the task says, and of no other, that they print something."""
+    printing: set[str] = set()
     for sentence in _SENTENCE.split(task):
         words = [snippet.removeprefix("python main.py ").split()[0] for snippet, _, _ in _snippets(sentence)]
         named = [word for word in dict.fromkeys(words) if word in commands]
-        on_errors = not named and _ON_ERRORS.search(sentence)
-        if on_errors:
-            errors.append(sentence.strip())
-        if named or on_errors:
-            current = named
-        for word in current:
-            said[word].append(sentence.strip())
-    on_all = ["Errors:", *errors] if errors else []
-    return tuple(replace(command, says=" ".join([*said[word], *on_all])) for word, command in commands.items())
+        if named and _PRINTS.search(sentence):
+            directly = re.compile(rf"`(?:python main\.py )?{re.escape(named[0])}\b[^`]*` prints\b")
+            printing.update(named[:1] if len(named) == 1 or directly.search(sentence) else ())
+    return printing
 
 
 def _arguments(words: Sequence[str], after_command: bool, default: str) -> tuple[Argument, ...]:

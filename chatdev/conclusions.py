@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from camel.messages import Answer
 from camel.roleplay import MARKER, conclusion_of
@@ -21,8 +21,11 @@ _DETAIL = re.compile(r"`[^`\n]+`|\"[^\"\n]+\"|(?<!\w)--[a-z][\w-]*|\b\w+\.[a-z]\
 _NO_PACKAGE = frozenset(["python", "python3", "pip", "none", "nothing", "no", "empty", "done", "finished"])
 
 
-def usable(phase: Phase, text: str, known: Mapping[str, str], language: str) -> bool:
-    """Whether `text` has what the phase's conclusion is made of; `known` are the product's files."""
+def usable(phase: Phase, text: str, known: Mapping[str, str], language: str, typed: Collection[str] = ()) -> bool:
+    """Whether `text` has what the phase's conclusion is made of.
+
+    `known` are the product's files, `typed` the words that begin what is typed into the program.
+    """
     if phase.form in ("files", "changes"):
         files = parse_reply(text, known_files=list(known), language=language).files
         new = {path: content for path, content in files.items() if content.strip()}
@@ -30,7 +33,7 @@ def usable(phase: Phase, text: str, known: Mapping[str, str], language: str) -> 
             new = {path: patched(known.get(path, ""), content, part=True) for path, content in new.items()}
         return any(phase.form == "files" or content != known.get(path) for path, content in new.items())
     if phase.form == "runs":
-        return bool(parse_session(text))
+        return bool(parse_session(text, typed=typed))
     return bool(text.strip())
 
 
@@ -85,14 +88,29 @@ def _package_name(line: str) -> str:
     return re.split(r"[=<>~!\[ ;#]", line, maxsplit=1)[0].lower()
 
 
-def manual(text: str) -> str:
+def manual(answer: Answer) -> str:
     """The manual without the chatter around it: from its first heading, out of a fence around the whole.
 
-    A closing `<INFO> done` is no manual, so the longest part counts.
+    A closing `<INFO> done` is no manual, so the longest part counts. Of one that the token limit cut, the
+    paragraph and the heading that it broke off in are left out.
     """
+    text = _whole_paragraphs(whole(answer)) if answer.finish_reason == "length" else answer.text
     body = max(text.split(MARKER), key=len)
-    whole = _WHOLE_FENCE.match(body)
-    if whole:
-        body = whole[1]
+    fenced = _WHOLE_FENCE.match(body)
+    if fenced:
+        body = fenced[1]
     heading = re.search(r"^#{1,3} ", body, re.MULTILINE)
     return body[heading.start() if heading else 0 :].strip() + "\n"
+
+
+def _whole_paragraphs(text: str) -> str:
+    """`text` up to the last empty line outside a code block, without a heading that nothing follows."""
+    lines = text.splitlines()
+    fenced, ends = False, 0
+    for number, line in enumerate(lines):
+        fenced ^= line.lstrip().startswith("```")
+        if not line.strip() and not fenced:
+            ends = number
+    while ends and (not lines[ends - 1].strip() or lines[ends - 1].startswith("#")):
+        ends -= 1
+    return "\n".join(lines[:ends]) if ends else text

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from camel.messages import Answer
 from chatdev.checkpoint import Verdict
@@ -33,7 +33,7 @@ Merit = Callable[[Verdict, float], tuple[float, ...]]
 class Drafting:
     """How many drafts of which subtasks are drawn besides the first answer, and at what temperature."""
 
-    more: int = 3
+    more: int = 4
     temperature: float = 0.6
     subtasks: frozenset[str] = frozenset({"Coding"})
 
@@ -48,7 +48,9 @@ def where_it_fails(handoff: Handoff, verdict: Verdict) -> str:
     if not verdict.works:
         return f"the first draft does not work: {verdict.reason}"
     wrong = sum(result.points < 2 for result in verdict.results)
-    return f"the first draft differs in {wrong} of {len(verdict.results)} acceptance runs" if wrong else ""
+    if wrong:
+        return f"the first draft differs in {wrong} of {len(verdict.results)} acceptance runs"
+    return f"the first draft reads wrong: {verdict.flaws[0].why}" if verdict.flaws else ""
 
 
 def most_agreed(verdict: Verdict, agreement: float) -> tuple[float, ...]:
@@ -58,20 +60,22 @@ def most_agreed(verdict: Verdict, agreement: float) -> tuple[float, ...]:
 
 def most_shown(verdict: Verdict, agreement: float) -> tuple[float, ...]:
     """Whoever wrote down beforehand what must be seen knew no draft: where these differ, that comes first."""
-    return (verdict.points, -len(verdict.flaws), agreement)
+    return (*verdict.shown, agreement)
 
 
 @dataclass(frozen=True)
 class DraftPolicy:
-    """When more drafts are drawn, and what makes one of them better than another."""
+    """When more drafts are drawn, what makes one of them better than another, and whether functions of the others
+    replace its own where the program then shows more."""
 
     doubt: Doubt
     merit: Merit
+    combines: bool = False
 
 
 POLICIES: Mapping[str, DraftPolicy] = {
     "functional": DraftPolicy(always, most_agreed),
-    "cascade": DraftPolicy(where_it_fails, most_shown),
+    "cascade": DraftPolicy(where_it_fails, most_shown, combines=True),
 }
 
 
@@ -83,7 +87,7 @@ def drafting_hook(
 ) -> Hook:
     """A hook that draws drafts where `policy` has a doubt, and hands on the one of most merit.
 
-    None are drawn, and a note says so, where they would cost more tokens than are `left`.
+    Where the tokens that are `left` do not hold all of them, fewer are drawn, and a note says so.
     """
 
     def hook(handoff: Handoff) -> Answer:
@@ -92,12 +96,14 @@ def drafting_hook(
         reason = policy.doubt(handoff, handoff.trial(handoff.answer))
         if not reason:
             return handoff.answer
-        cost = handoff.answer.usage.prompt_tokens + drafting.more * len(handoff.answer.tokens)
-        if cost > left():
-            note = f"{reason}; more drafts would cost about {cost} tokens, and the budget has {left():.0f} left"
+        prompt, length = handoff.answer.usage.prompt_tokens, len(handoff.answer.tokens)
+        more = int(min(drafting.more, (left() - prompt) / max(1, length)))
+        if more < drafting.more:
+            note = f"{reason}; the budget has {left():.0f} tokens left, enough for {max(0, more)} more drafts"
             journal.append(Noted(handoff.subtask, note))
+        if more < 1:
             return handoff.answer
-        drafts = [handoff.answer, *filter(handoff.usable, _more(handoff, drafting))]
+        drafts = [handoff.answer, *filter(handoff.usable, _more(handoff, replace(drafting, more=more)))]
         verdicts = [handoff.trial(draft) for draft in drafts]
         agreements = agreement([verdict.behaviour for verdict in verdicts])
         # Drafts can agree in being unfinished.
@@ -106,6 +112,9 @@ def drafting_hook(
             for draft, share, verdict in zip(drafts, agreements, verdicts, strict=True)
         ]
         chosen = rank.index(max(rank))
+        best, grafts = drafts[chosen], dict[str, int]()
+        if handoff.combine is not None and policy.combines:
+            best, grafts = handoff.combine(drafts, chosen)
         journal.append(
             Sampled(
                 subtask=handoff.subtask,
@@ -115,9 +124,10 @@ def drafting_hook(
                 points=[verdict.points for verdict in verdicts],
                 inputs=max(len(verdict.results) for verdict in verdicts),
                 chosen=chosen,
+                grafts=grafts,
             )
         )
-        return drafts[chosen]
+        return best
 
     return hook
 

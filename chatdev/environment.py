@@ -93,6 +93,13 @@ class Environment:
             return _text("frame").replace("{stubs}", stubs(self.command_line))
         return _text("plain").replace("{language}", self.language.lower())
 
+    def _session_examples(self) -> str:
+        """Runs of two programs, the last one called in the same manner: what a model read last, it imitates."""
+        line = self.command_line
+        last = "typed" if line and line.from_lines else "file" if line and line.needs_file else "commands"
+        first = "commands" if last == "typed" else "typed"
+        return f"{_text(f'session_{first}')}\n{_text(f'session_{last}')}"
+
     def values(self, room: int | None = None) -> dict[str, object]:
         """Every placeholder by name; a conclusion of a phase only the user knows goes by the phase's name.
 
@@ -130,6 +137,7 @@ class Environment:
             "gaps": self.gaps,
             "images": "\n".join(f"{name}: {description}" for name, description in sorted(self.images.items())),
             "usage": f"Our program is called like this:\n{line.usage()}" if line else "",
+            "session_examples": self._session_examples(),
             "frame": self._start(),
             "runs": shown(self.runs),
             "session": self.session,

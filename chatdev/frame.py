@@ -1,18 +1,17 @@
 """A frame of code for a command line: it takes the arguments apart, so that no program is lost over them.
 
-One function a command, with what the task says of it as its docstring and `...` for its body.
+One function a command, with `...` for its body: what the task says of the command a model would copy, at a third
+of an answer's tokens. What a function returns is printed: some that are asked for output return it.
 """
 
 from __future__ import annotations
 
 import keyword
 import re
-import textwrap
 from collections.abc import Sequence
 
 from chatdev.command_line import LEAVING, Argument, Command, CommandLine, Option
 
-_WIDTH = 100
 _TAKEN = frozenset(
     ["command", "rest", "args", "state", "words", "line", "len", "load", "save", "json", "os", "sys"]
 )  # mean something in the frame
@@ -25,7 +24,7 @@ def stubs(line: CommandLine) -> str:
     parts += [_HELPERS[kind] for kind in sorted({option.takes_value for option in line.options})]
     for command in _commands(line):
         parameters = _distinct([*hinted, *map(_hinted, command.arguments), *map(_option_hinted, line.options)])
-        parts.append(f"def {_function(command)}({', '.join(parameters)}):\n{_docstring(command)}    ...\n")
+        parts.append(f"def {_function(command)}({', '.join(parameters)}):\n    ...\n")
     return _TOP + "\n\n".join(parts)
 
 
@@ -34,11 +33,12 @@ def frame(line: CommandLine) -> str:
     shared, values = _shared(line), [_variable(option.name.lstrip("-")) for option in line.options]
     body = [f"{name} = {_taken(option)}" for name, option in zip(values, line.options, strict=True)]
     if line.from_lines:
-        body += _LINES[0] + [f"        {text}" for text in _dispatch(line, shared, values, "words")] + _LINES[1]
+        dispatch = [*_dispatch(line, shared, values, "words"), *_PRINTED]
+        body += _LINES[0] + [f"        {text}" for text in dispatch] + _LINES[1]
     elif line.commands:
-        body += _dispatch(line, shared, values, "args")
+        body += [*_dispatch(line, shared, values, "args"), *_PRINTED]
     else:
-        body.append(_called(_commands(line)[0], [], values, "args"))
+        body += [_called(_commands(line)[0], [], values, "args"), *_PRINTED]
     run = "def run(args):\n" + "".join(f"    {text}\n" for text in body)
     return "\n\n".join([stubs(line), run, _MAIN])
 
@@ -51,6 +51,11 @@ def argument_names(line: CommandLine) -> dict[str, tuple[str, ...]]:
         names = (parameter.partition(":")[0] for parameter in hinted)
         functions[_function(command)] = tuple(name for name in names if name != "state")
     return functions
+
+
+def printing_functions(line: CommandLine) -> frozenset[str]:
+    """The functions of the commands of which the task says that they print something."""
+    return frozenset(_function(command) for command in _commands(line) if command.prints)
 
 
 def _shared(line: CommandLine) -> list[str]:
@@ -77,7 +82,7 @@ def _dispatch(line: CommandLine, shared: Sequence[str], values: Sequence[str], w
 
 
 def _called(command: Command, shared: Sequence[str], values: Sequence[str], words: str) -> str:
-    """The call of a command's function with what `words` holds for it."""
+    """The call of a command's function with what `words` holds for it; its `result` is to be printed."""
     given = []
     for place, argument in enumerate(command.arguments):
         if argument.literal:
@@ -88,16 +93,7 @@ def _called(command: Command, shared: Sequence[str], values: Sequence[str], word
             given.append(f"{words}[{place}] if len({words}) > {place} else {argument.default}")
         else:
             given.append(f"{words}[{place}]")
-    return f"{_function(command)}({', '.join([*shared, *given, *values])})"
-
-
-def _docstring(command: Command) -> str:
-    """What the task says of the command, where the code for it will stand."""
-    if not command.says:
-        return ""
-    text = command.says.replace("\\", "\\\\").replace('"""', "'''")
-    filled = textwrap.fill(f'"""{text} """' if text.endswith('"') else f'"""{text}"""', _WIDTH)
-    return textwrap.indent(filled, "    ") + "\n"
+    return f"result = {_function(command)}({', '.join([*shared, *given, *values])})"
 
 
 def function_name(word: str) -> str:
@@ -140,6 +136,8 @@ def _variable(placeholder: str) -> str:
     name = re.sub(r"\W", "_", placeholder.lower())
     return f"{name}_" if keyword.iskeyword(name) or name in _TAKEN else name
 
+
+_PRINTED = ["if result is not None:", "    print(result)"]
 
 _LINES = (
     [

@@ -27,7 +27,8 @@ class Handoff:
 
     `role` gave the answer, which may have `max_tokens`; `prose` says that it is to be read and not run.
     `prompts` are the system messages of all roles of the company.
-    `trial` gives the verdict on the product as it would be with an answer; None where none is written.
+    `trial` gives the verdict on the product as it would be with an answer, `combine` one of several answers with
+    functions of the others where that shows more, and which; both are None where no code is written.
     """
 
     subtask: str
@@ -41,6 +42,7 @@ class Handoff:
     max_tokens: int
     draw: Draw
     trial: Callable[[Answer], Verdict] | None = None
+    combine: Callable[[Sequence[Answer], int], tuple[Answer, dict[str, int]]] | None = None
 
     def ask_again(self, extra: str, after: Answer) -> Answer:
         """Ask the same role `extra`, in the conversation that ends with `after`."""

@@ -1,12 +1,12 @@
-"""What a function of the frame neglects: an argument that it never reads, a change that it never saves."""
+"""What a function of the frame neglects: to read an argument, to save a change, to print what it must."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from chatdev.command_line import CommandLine
-from chatdev.frame import argument_names
+from chatdev.frame import argument_names, printing_functions
 from sandbox.completeness import Finding, python_tree
 
 _CHANGES = frozenset(["append", "extend", "insert", "remove", "pop", "popitem", "update", "clear", "setdefault"])
@@ -21,17 +21,37 @@ def neglected(line: CommandLine | None, source: str) -> tuple[Finding, ...]:
     tree = python_tree(source)
     if line is None or tree is None:
         return ()
-    given = argument_names(line)
+    given, printing = argument_names(line), printing_functions(line)
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    showing = _showing(functions)
     found = [
         Finding("main.py", node.lineno, node.name, why)
-        for node in tree.body
-        if isinstance(node, ast.FunctionDef) and node.name in given
-        for why in _reasons(node, given[node.name])
+        for node in functions
+        if node.name in given
+        for why in _reasons(node, given[node.name], node.name not in printing or node.name in showing)
     ]
     return tuple(found)
 
 
-def _reasons(function: ast.FunctionDef, arguments: tuple[str, ...]) -> Iterator[str]:
+def _showing(functions: Sequence[ast.FunctionDef]) -> set[str]:
+    """Names of the functions that print or return something, or call one that prints."""
+    called = {
+        node.name: {name.id for name in ast.walk(node) if isinstance(name, ast.Name)} for node in functions
+    } | {"print": set(), "sys": set()}
+    prints = {"print", "sys"}  # sys.stdout.write
+    while more := {name for name, names in called.items() if names & prints} - prints:
+        prints |= more
+    returns = {node.name for node in functions for inner in ast.walk(node) if _returns_something(inner)}
+    return prints | returns
+
+
+def _returns_something(node: ast.AST) -> bool:
+    return isinstance(node, ast.Return) and node.value is not None
+
+
+def _reasons(function: ast.FunctionDef, arguments: tuple[str, ...], shows: bool) -> Iterator[str]:
+    if not shows:
+        yield "prints nothing"
     inner = list(ast.walk(function))
     names = {node.id for node in inner if isinstance(node, ast.Name)}
     parameters = {argument.arg for argument in function.args.args}

@@ -49,7 +49,7 @@ class Progress:
         elif isinstance(event, Remedied):
             self._notes.append(f"{event.remedy}: {event.refusal or 'new answer kept'}")
         elif isinstance(event, Sampled):
-            self._notes.append(f"draft {event.chosen + 1} of {len(event.works)} kept, {event.reason}")
+            self._notes.append(f"{event.kept} kept, {event.reason}")
         elif isinstance(event, Checked):
             self._notes.append(_verdict(event))
         elif isinstance(event, RolledBack):

@@ -38,7 +38,7 @@ def summary(events: Sequence[Event], folder: Path) -> str:
             rows[-1].u = "-" if event.u_post is None else f"{float(event.u_post):.3f}"
             rows[-1].decision = _decision(rows[-1].decision, event)
         elif isinstance(event, Sampled):
-            rows[-1].decision += f"; draft {event.chosen + 1} of {len(event.works)} kept"
+            rows[-1].decision += f"; {event.kept} kept"
         elif isinstance(event, Deliberated):
             doubt = ", still doubtful" if event.flagged else ""
             rows[-1].decision = f"hassum: {event.decision} after round {event.number}{doubt}"

@@ -17,11 +17,12 @@ from chatdev.command_line import CommandLine
 from chatdev.environment import Environment
 from chatdev.frame import function_name
 from chatdev.given import Given
+from chatdev.grafting import combined
 from chatdev.images import NoPicture, Painter, mentioned, placeholder
 from chatdev.missing_imports import with_missing_imports
 from chatdev.patching import framed, patched
 from chatdev.phase import Phase
-from chatdev.reply import Reply, parse_reply
+from chatdev.reply import Reply, parse_reply, render_files
 from chatdev.strays import at_home
 from chatdev.workspace import Change, Workspace
 from journal import Journal
@@ -145,13 +146,38 @@ class Workshop:
 
     def trial(self, answer: Answer) -> Verdict:
         """The verdict on the product as it would be with `answer`; the product stays as it is."""
+        return self._tried(self._files_of(answer.text, self.environment.workspace.files())[0])
+
+    def _tried(self, files: Mapping[str, str]) -> Verdict:
         workspace = self.environment.workspace
-        known = workspace.files()
         with sandbox.scratch_copy(workspace.root) as folder:
             trial = Workspace(folder)
-            trial.adopt(known)
-            trial.apply(self._files_of(answer.text, known)[0])
+            trial.adopt(workspace.files())
+            trial.apply(files)
             return self._check(trial)
+
+    def combined(self, drafts: Sequence[Answer], base: int) -> tuple[Answer, dict[str, int]]:
+        """Draft `base` with functions of the others where that shows more, and which; see chatdev.grafting.
+
+        What is put together carries no evidence: no model has written it as a whole.
+        """
+        environment = self.environment
+        known = environment.workspace.files()
+        files = [self._files_of(draft.text, known)[0] for draft in drafts]
+        sources = [each.get("main.py", "") for each in files]
+
+        def weak(source: str, verdict: Verdict) -> list[str]:
+            blamed = suspects(environment.command_line, source, environment.runs, verdict)
+            found = (finding.name for finding in (*verdict.missing, *verdict.flaws) if finding.path == "main.py")
+            return list(dict.fromkeys([*blamed, *found]))
+
+        def trial(source: str) -> Verdict:
+            return self._tried({**files[base], "main.py": source})
+
+        source, taken = combined(sources, base, trial, weak)
+        if not taken:
+            return drafts[base], taken
+        return Answer(render_files({**files[base], "main.py": source}), model=drafts[base].model), taken
 
     def verdict(self, subtask: str = "") -> Verdict:
         """The verdict on the product as it is; where `subtask` changed it, the product is checked anew."""

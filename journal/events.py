@@ -128,7 +128,7 @@ class Gated(Event):
 class Sampled(Event):
     """Drafts compared by what they do on `inputs` inputs: why, how far each agrees with the others (0 to 1),
     which of them work, their points in the acceptance runs, and which was handed on; the first answer is
-    draft 0."""
+    draft 0. `grafts` are functions of it that gave way to those of another draft, each with its number."""
 
     subtask: str
     reason: str
@@ -137,6 +137,13 @@ class Sampled(Event):
     inputs: int
     chosen: int
     points: list[int] = field(default_factory=list)
+    grafts: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def kept(self) -> str:
+        """Which draft was handed on, counted from 1, and what of it came from others."""
+        grafts = ", ".join(f"{function} of draft {number + 1}" for function, number in self.grafts.items())
+        return f"draft {self.chosen + 1} of {len(self.works)}{f' with {grafts}' if grafts else ''}"
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ from uq.embedding import NoEmbedder
 
 BAD_ARGUMENTS, STOPPED, INTERRUPTED = 2, 3, 130
 ANSWERS = "answers"
+_DRAFTS_AT_ONCE = 4  # that one run draws side by side
 _LONGEST = 86_400  # seconds; who wants to wait longer names no limit
 
 Options = argparse.Namespace
@@ -87,7 +88,7 @@ def _generate(options: Options) -> int:
         with ExitStack() as stack:
             there = setting
             if waiting and embedded:
-                server = stack.enter_context(served(options.model, options.workers))
+                server = stack.enter_context(served(options.model, options.workers - 1 + _DRAFTS_AT_ONCE))
                 there = replace(setting, served_as=server.model, base_url=server.url)
             if waiting and options.share_answers:
                 there = replace(there, base_url=stack.enter_context(_sharing(there, out)))

@@ -7,7 +7,16 @@ from typing import Any
 
 import pytest
 
-from chatdev.acceptance import MOST_RUNS, AcceptanceRun, execute_session, judge, parse_session, shown
+from chatdev.acceptance import (
+    MOST_RUNS,
+    AcceptanceRun,
+    execute_session,
+    judge,
+    on_files_there_are,
+    parse_session,
+    shown,
+    with_files_of_the_task,
+)
 
 ECHO = "import sys\nprint(sys.argv[1:], repr(sys.stdin.read()))\n"
 
@@ -45,6 +54,43 @@ def test_a_session_becomes_runs_with_what_must_be_seen() -> None:
 )
 def test_words_are_taken_apart_but_nothing_is_expanded(line: str, arguments: tuple[str, ...]) -> None:
     assert only(f"$ {line}").arguments == arguments
+
+
+def test_in_a_code_block_the_prompt_may_be_missing_but_talk_about_the_program_is_no_run() -> None:
+    first, second = parse_session(
+        "python main.py is how it starts.\n```bash\n# Example run 1: an error\npython main.py add ''\nerror\n\n"
+        "python3 main.py list\n# Output:\n1. milk\n```\n"
+    )
+    assert (first.arguments, first.expected) == (("add", ""), ("error",))
+    assert (second.arguments, second.expected) == (("list",), ("1. milk",))
+
+
+def test_what_is_typed_into_the_program_is_a_run_wherever_something_must_be_seen() -> None:
+    session = "```\n$ add bolt 40\n$ show bolt\nbolt: 40\n$ quit\n$ sell bolt 1\n$ list\nbolt: 39\nnut: 1\n```"
+    first, second = parse_session(session, typed={"add", "show", "sell", "list"})
+    assert (first.arguments, first.stdin, first.expected) == ((), "add bolt 40\nshow bolt\n", ("bolt: 40",))
+    assert second.stdin == "add bolt 40\nshow bolt\nsell bolt 1\nlist\n"
+    assert second.expected == ("bolt: 39", "nut: 1")
+    assert parse_session(session) == (), "a program that is called with arguments reads no commands"
+
+
+ON_FILES = (
+    "$ printf 'a\\n' > in.txt\n$ python main.py count in.txt\n1\n$ python main.py copy in.txt out.txt\n"
+    "$ python main.py count out.txt\n1\n$ python main.py count no.txt\n7\n$ python main.py half 0.5\n1\n"
+)
+
+
+def test_where_a_missing_file_is_an_error_a_run_on_a_file_that_nobody_made_must_end_so() -> None:
+    runs = on_files_there_are(
+        parse_session(ON_FILES), "`count FILE` prints the lines. A missing file is an error."
+    )
+    assert [run.expected for run in runs] == [("1",), (), ("1",), ("error",), ("1",)]
+
+
+def test_where_the_task_shows_a_line_of_a_file_one_that_nobody_made_has_that_line() -> None:
+    runs = on_files_there_are(parse_session(ON_FILES), "Entries look like `12:00 x`. A missing file is an error.")
+    assert [run.expected for run in runs] == [("1",), (), ("1",), (), ("1",)]
+    assert [run.files for run in runs if run.files] == [{"in.txt": "a\n"}, {"no.txt": "12:00 x\n"}]
 
 
 @pytest.mark.parametrize(
@@ -198,6 +244,36 @@ def test_lines_must_appear_in_the_order_they_were_written_down() -> None:
     run = AcceptanceRun("python main.py list", ("list",), expected=("b", "a"))
     assert judge(run, outcome("b\nx\na\n")).points == 2
     assert judge(run, outcome("a\nb\n")).difference == "must print 'a', but: 'a\\nb'"
+
+
+@pytest.mark.parametrize(
+    ("task", "files"),
+    [
+        (
+            'A converter. `rates.json` looks like {"base": "EUR", "rates": {"USD": 1.2}}: so.',
+            {"rates.json": '{"base": "EUR", "rates": {"USD": 1.2}}\n'},
+        ),
+        ("A quiz. `quiz.json` looks like `[1, 2]`.", {"quiz.json": "[1, 2]\n"}),
+        ("A list. `list.json` looks like {anything}.", {}),
+        ("A list in `list.json`. A line looks like [ ] milk.", {}),
+        ("`../rates.json` looks like [1].", {}),
+    ],
+)
+def test_a_file_whose_content_the_task_shows_lies_there_before_the_first_run(
+    task: str, files: dict[str, str]
+) -> None:
+    runs = parse_session("$ python main.py list\n$ python main.py add 1\n")
+    first, second = with_files_of_the_task(runs, task)
+    assert (first.files, second.files) == (files, {})
+    assert with_files_of_the_task((), task) == ()
+
+
+def test_what_comes_near_to_what_must_be_seen_is_nearer_than_what_does_not() -> None:
+    run = only("$ python main.py list\n1. [ ] high two words\n")
+    near, far = (judge(run, outcome(stdout=text)) for text in ("1 [ ] high two words\n", "{'id': 1}\n"))
+    assert (near.points, far.points) == (1, 1)
+    assert 0.9 < near.nearness < 1 and far.nearness < 0.5
+    assert judge(run, outcome(stdout="Tasks:\n1. [ ] High two words\n")).nearness == 1
 
 
 def test_a_line_the_program_must_print_about_an_error_is_no_failed_run() -> None:

@@ -81,27 +81,6 @@ def test_a_word_that_is_there_or_not_is_true_or_false() -> None:
     assert called(LIST, "jobs.json", "list", "all")["with_all"] is True
 
 
-def test_each_stub_says_what_the_task_says_of_its_command() -> None:
-    line = read_command_line("Call it with `python main.py add TEXT`. It prints a number. `list` prints all.")
-    assert line is not None
-    add, listing = line.commands
-    assert add.says == "Call it with `python main.py add TEXT`. It prints a number."
-    assert listing.says == "`list` prints all."
-    assert "It prints a number." in frame(line)
-
-
-def test_what_the_task_says_of_errors_is_said_of_each_command() -> None:
-    line = read_command_line(
-        "Lines look like `12:00 ERROR auth`. Call it with `python main.py add TEXT`. `list` prints `ERROR: N`. "
-        "Blank text is an error."
-    )
-    assert line is not None
-    assert [command.says for command in line.commands] == [
-        "Call it with `python main.py add TEXT`. Errors: Blank text is an error.",
-        "`list` prints `ERROR: N`. Errors: Blank text is an error.",
-    ]
-
-
 def test_dots_stand_for_more_of_the_same() -> None:
     seen = called(LIST, "f", "sum", "16", "ff", "1", "a")
     assert (seen["base"], seen["numbers"]) == ("16", ["ff", "1", "a"])
@@ -119,6 +98,102 @@ def test_wrong_calls_end_with_a_message_and_exit_code_1(
 
 def test_a_right_call_of_the_bare_frame_ends_well(monkeypatch: pytest.MonkeyPatch) -> None:
     assert run_script(LIST, "f", "add", "x", monkeypatch=monkeypatch) == 0
+
+
+@pytest.mark.parametrize(
+    ("task", "arguments", "stdin", "shown"),
+    [
+        ("`python main.py add TEXT` adds. `list` prints all.", ["list"], "", "7\n"),
+        ("`python main.py add TEXT` adds. `list` prints all.", ["add", "x"], "", ""),
+        ("`python main.py A B` prints the sum.", ["1", "2"], "", "7\n"),
+        (
+            "`python main.py` reads lines from standard input. `add A` adds. `list` prints.",
+            [],
+            "list\nadd 1\n",
+            "7\n",
+        ),
+    ],
+)
+def test_what_a_function_of_the_frame_returns_is_printed(
+    task: str,
+    arguments: list[str],
+    stdin: str,
+    shown: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    line = read_command_line(task)
+    assert line is not None
+    source = frame(line)
+    for stub in ("def do_list", "def program"):
+        at = source.find(stub)
+        source = source[:at] + source[at:].replace("...", "return 7", 1) if at >= 0 else source
+    namespace: dict[str, Any] = {"__name__": "product"}
+    exec(compile(source, "main.py", "exec"), namespace)
+    monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
+    namespace["run"](arguments)
+    assert capsys.readouterr().out == shown
+
+
+def test_which_commands_print_is_read_from_the_sentence_that_speaks_of_them_alone() -> None:
+    line = read_command_line(
+        "`python main.py add TEXT` adds a task and prints its number. `list` prints all, `done N` completes one. "
+        "`move N` moves one; it prints nothing. `sum N` and `most N` print numbers."
+    )
+    assert line is not None
+    assert [command.word for command in line.commands if command.prints] == ["add", "list"]
+
+
+@pytest.mark.parametrize(
+    ("task", "known", "unknown"),
+    [
+        ("`python main.py WORD [LIVES]` plays.", ["apple", "apple 5"], ["", "hangman apple 5"]),
+        (
+            "`python main.py add A B` adds. `list` lists.",
+            ["add 1 2", "list"],
+            ["add 1", "add 1 2 3", "list 1", "", "fly"],
+        ),
+        (
+            LIST,
+            ["f list", "f list all", "f add x", "f add x high", "f sum 2 1 1 1"],
+            ["f count", "f sum 2", "list", "f"],
+        ),
+        (
+            "`python main.py show FILE` prints it. `--level LEVEL`, `--all` too.",
+            ["show f --level 1 --all"],
+            ["show"],
+        ),
+        ("`python main.py` reads lines from standard input. `add A` adds.", [""], ["add 1"]),
+    ],
+)
+def test_only_calls_that_the_notation_allows_are_known(task: str, known: list[str], unknown: list[str]) -> None:
+    line = read_command_line(task)
+    assert line is not None
+    assert [call for call in known + unknown if line.knows(call.split())] == known
+
+
+def test_what_is_typed_are_the_commands_of_a_program_that_reads_lines_but_for_those_that_end_it() -> None:
+    line = read_command_line("`python main.py` reads commands from standard input until `quit`. `add A` adds.")
+    assert line is not None
+    assert line.typed == {"add"}
+    called_with_arguments = read_command_line(LIST)
+    assert called_with_arguments is not None
+    assert called_with_arguments.typed == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("said", "needs"),
+    [
+        ("A missing file, an unknown command or N below 1 is an error.", True),
+        ("A missing file gives a message.", True),
+        ("A missing file means none.", False),
+        ("The file is created if missing. Blank text is an error.", False),
+    ],
+)
+def test_whether_a_missing_file_is_an_error_is_read_from_the_task(said: str, needs: bool) -> None:
+    line = read_command_line(f"`python main.py count FILE` prints a number. {said}")
+    assert line is not None
+    assert line.needs_file is needs
 
 
 def test_without_commands_the_arguments_stand_alone() -> None:

@@ -109,11 +109,11 @@ MANUAL = "# Todo\n\nStart it:\n```\npython main.py\n```\nThat is all."
     ],
 )
 def test_a_manual_is_all_of_the_manual_and_nothing_else(text: str) -> None:
-    assert conclusions.manual(text) == MANUAL + "\n"
+    assert conclusions.manual(Answer(text)) == MANUAL + "\n"
 
 
 def test_a_manual_without_headings_is_kept_as_it_is() -> None:
-    assert conclusions.manual("Run it.\n") == "Run it.\n"
+    assert conclusions.manual(Answer("Run it.\n")) == "Run it.\n"
 
 
 def test_code_must_hold_files_a_session_runs_and_all_else_a_word() -> None:
@@ -129,6 +129,22 @@ def test_code_must_hold_files_a_session_runs_and_all_else_a_word() -> None:
     assert not usable(phase_named("AcceptanceRuns"), "python main.py")
     assert usable(phase_named("Manual"), "x")
     assert not usable(phase_named("Manual"), " \n")
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("# Todo\n\nIt keeps tasks.\n\n## Commands\n\n- `add`: adds\n- `li", "# Todo\n\nIt keeps tasks.\n"),
+        ("# Todo\n\nStart:\n\n```\npython main.py\n\npython", "# Todo\n\nStart:\n"),
+        (
+            "# Todo\n\nRun it.\n\n```\npython main.py\n```\n\nThat i",
+            "# Todo\n\nRun it.\n\n```\npython main.py\n```\n",
+        ),
+        ("# Todo in one paragr", "# Todo in one paragr\n"),
+    ],
+)
+def test_a_manual_that_was_cut_ends_with_its_last_whole_paragraph(text: str, kept: str) -> None:
+    assert conclusions.manual(Answer(text, finish_reason="length")) == kept
 
 
 def test_a_phase_or_loop_that_nobody_knows_is_a_general_one() -> None:

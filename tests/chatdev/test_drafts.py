@@ -16,7 +16,7 @@ from chatdev.handoff import Hook
 from chatdev.workshop import Workshop
 from chatdev.workspace import Workspace
 from journal import Journal
-from journal.events import Answered, Executed, Noted, Sampled
+from journal.events import Answered, Checked, Executed, Noted, Sampled
 
 Play = Any  # the fixture of conftest.py
 
@@ -121,15 +121,72 @@ def test_of_drafts_that_show_the_same_cascade_hands_on_one_that_reads_no_name_wi
     assert "total" not in result.files["main.py"]
 
 
-@pytest.mark.parametrize(("left", "drawn"), [(10_000, 1), (10, 0)])
-def test_what_the_budget_does_not_hold_is_not_drawn_and_a_note_says_so(play: Play, left: int, drawn: int) -> None:
+@pytest.mark.parametrize(("left", "drawn"), [(10_000, [5]), (30, [2]), (10, [])])
+def test_no_more_is_drawn_than_the_budget_holds_and_a_note_says_so(
+    play: Play, left: int, drawn: list[int]
+) -> None:
     def hook(journal: Journal) -> Hook:
         return drafting_hook(journal, POLICIES["cascade"], left=lambda: left)
 
-    result = played(play, [adds("-"), adds("+")], hook)
-    assert len(result.events(Sampled)) == drawn
+    result = played(play, [adds("-"), adds("*"), adds("/"), adds("+")], hook)
+    assert [len(event.works) for event in result.events(Sampled)] == drawn
     notes = [event.note for event in result.events(Noted)]
-    assert [note.endswith("the budget has 10 left") for note in notes] == [True] * (1 - drawn)
+    enough = [f"the budget has {left} tokens left, enough for {(drawn or [1])[0] - 1} more drafts"]
+    assert [note.partition("; ")[2] for note in notes] == (enough if drawn != [5] else [])
+
+
+COUNTER = (
+    "A counter. Run it as `python main.py FILE COMMAND ...`; FILE is the JSON file that keeps numbers, created "
+    "if missing. `add NUMBER` adds a number. `sum` prints their sum. `most` prints the largest."
+)
+COUNTED = (
+    "```\n$ python main.py n.json add 2\n$ python main.py n.json add 5\n$ python main.py n.json sum\n7\n"
+    "$ python main.py n.json most\n5\n```"
+)
+
+
+def counter(add: str, total: str, most: str) -> str:
+    return (
+        "main.py\n```python\n"
+        f"def do_add(file, number):\n    {add}\n\n"
+        f"def do_sum(file):\n    print({total})\n\n"
+        f"def do_most(file):\n    print({most})\n```\n"
+    )
+
+
+ADDS = "numbers = load(file, []); numbers.append(int(number)); save(file, numbers)"
+
+
+def test_cascade_puts_together_what_each_of_the_drafts_got_right(play: Play) -> None:
+    drafts = [
+        counter(ADDS, "len(load(file, []))", "max(load(file, []))"),
+        counter(ADDS, "_total(file)", "load(file, [])[0]").replace(
+            "def do_sum", "def _total(file):\n    return sum(load(file, []))\n\ndef do_sum"
+        ),
+        counter("print(number)", "0", "0"),
+    ]
+    script = {"AcceptanceRuns": COUNTED, "Coding": drafts}
+    result = play(["AcceptanceRuns", "Coding"], script, task=COUNTER, hook=drafting("cascade", more=2))
+    (sampled,) = result.events(Sampled)
+    assert (sampled.chosen, sampled.grafts) == (0, {"do_sum": 1})
+    assert sampled.kept == "draft 1 of 3 with do_sum of draft 2"
+    checked = result.events(Checked)[-1]
+    assert checked.passed, "the sum of the second draft, with what it calls, and the largest of the first"
+
+
+def test_functional_hands_on_a_draft_as_it_is(play: Play) -> None:
+    drafts = [counter(ADDS, "0", "max(load(file, []))"), counter(ADDS, "sum(load(file, []))", "0")]
+    script = {"AcceptanceRuns": COUNTED, "Coding": drafts}
+    result = play(["AcceptanceRuns", "Coding"], script, task=COUNTER, hook=drafting("functional", more=1))
+    assert result.events(Sampled)[0].grafts == {}
+    assert not result.events(Checked)[-1].passed
+
+
+def test_cascade_draws_where_the_first_draft_reads_as_if_it_went_wrong(play: Play) -> None:
+    lost = adds("+").replace("print", "if a > 100:\n    print(total)\nprint")
+    result = played(play, [lost, adds("+")], drafting("cascade", more=1))
+    assert result.events(Sampled)[0].reason.startswith("the first draft reads wrong: ")
+    assert "total" not in result.files["main.py"]
 
 
 def test_subtasks_without_code_are_left_alone(play: Play) -> None:

@@ -41,6 +41,26 @@ def test_sorting_or_reading_what_was_loaded_is_no_change() -> None:
     assert reasons("books = load(file, []); books.sort(); print(books[0], title)") == []
 
 
+@pytest.mark.parametrize(
+    ("body", "prints"),
+    [
+        ("load(file, [])", False),
+        ("books = load(file, []); return", False),
+        ("print(load(file, []))", True),
+        ("return load(file, [])", True),
+        ("show(file)", True),
+        ("sys.stdout.write(file)", True),
+    ],
+)
+def test_a_command_that_prints_nothing_although_the_task_says_it_prints_is_found(body: str, prints: bool) -> None:
+    source = f"def show(file):\n    print(load(file, []))\n\ndef do_list(file, quiet):\n    {body}\n"
+    assert [finding.why for finding in neglected(LINE, source)] == ["prints nothing"] * (not prints)
+
+
+def test_a_command_of_which_the_task_does_not_say_that_it_prints_may_be_silent() -> None:
+    assert reasons("save(file, title)") == []
+
+
 def test_what_is_no_part_of_the_frame_is_left_alone() -> None:
     assert neglected(None, "def do_list(file):\n    pass\n") == ()
     assert neglected(LINE, "def other(file):\n    pass\n") == ()

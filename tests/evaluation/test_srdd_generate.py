@@ -303,7 +303,9 @@ def test_all_workers_of_a_machine_share_one_engine(tmp_path: Path, monkeypatch: 
     arm = f'mine={sys.executable} -c "{WRITER}" {{model}}@{{base_url}} {{workspace}}'
     command = ["generate", "--out", str(tmp_path), "--arm", arm, "--model", "tiny", "--workers", "3"]
     assert main(command) == 0
-    assert [engine[-2:] for engine in engines] == [["tiny", "--slots=3"]]
+    assert [engine[-2:] for engine in engines] == [
+        ["tiny", "--slots=6"]
+    ]  # one of them may draw four drafts side by side
     made = {(home / one.product / "main.py").read_text() for home, one in result.read_all(tmp_path)}
     assert made == {"tiny@http://127.0.0.1:9/v1"}
     assert main(command) == 0  # all is done: no engine is started
