@@ -5,20 +5,35 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from contextlib import suppress
 from io import BufferedWriter, FileIO, TextIOWrapper
 from typing import Any
 
+_NOBODY_READS = (errno.EPIPE, errno.EIO)
+_STDERR = 2
+
 
 class _Output(FileIO):
-    """Where somebody may have stopped reading: what is said then is lost, and nothing else."""
+    """Where somebody may have stopped reading, or a disk be full: what is said then is lost, and nothing else."""
+
+    _told = False
 
     def write(self, data: Any, /) -> int:
         try:
             return super().write(data)
         except OSError as error:
-            if error.errno not in (errno.EPIPE, errno.EIO):
-                raise
+            if error.errno not in _NOBODY_READS:
+                self._tell(error)
             return len(data)
+
+    def _tell(self, error: OSError) -> None:
+        """Say once that something is missing: whoever keeps the output in a file finds a part of it there."""
+        if not self._told:
+            self._told = True
+            sentence = f"Some of the output is lost: {error.strerror}. The exit code holds all the same.\n"
+            # Past sys.stderr, which may be this very stream and in the middle of writing.
+            with suppress(OSError):
+                os.write(_STDERR, sentence.encode())
 
 
 def forgive() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import get_args
 
 import console
+from arguments import at_least
 from chatdev.settings import DEFAULT_MODEL, DEFAULT_TASK, UNCERTAINTY_MODES, RetrievalCache, Settings
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -127,12 +128,13 @@ def _add_looking_up(group: argparse._ArgumentGroup) -> None:
 
 
 def _add_run(group: argparse._ArgumentGroup) -> None:
+    # To llama.cpp -1 is a seed of its own choice: the run could not be repeated.
     group.add_argument(
-        "--seed", type=int, default=_DEFAULT.seed, help="seed of the sampling (default: %(default)s)"
+        "--seed", type=at_least(0), default=_DEFAULT.seed, help="seed of the sampling (default: %(default)s)"
     )
     group.add_argument(
         "--budget",
-        type=int,
+        type=at_least(1),
         metavar="TOKENS",
         default=_DEFAULT.budget,
         help="functional and cascade draw no drafts that would cost more than this in all (default: %(default)s)",

@@ -1,4 +1,4 @@
-"""A console that goes away, is missing or lacks characters ends no command and changes no exit code."""
+"""A console that goes away, is full, missing or lacks characters ends no command and changes no exit code."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,10 @@ def nobody_reads() -> int:
     return writing
 
 
+def full_disk() -> int:
+    return os.open("/dev/full", os.O_WRONLY)
+
+
 def company_at_work(folder: Path) -> str:
     script = folder / "script.json"
     replies = [{"match": "Write the complete", "text": PROGRAM}, {"match": ".", "text": "none"}]
@@ -52,11 +57,20 @@ def test_a_run_goes_on_when_nobody_reads_its_progress_any_more(tmp_path: Path) -
     assert how_it_ended(tmp_path) == "RunEnded"
 
 
+def test_a_run_whose_output_finds_no_room_ends_as_its_product_does_and_says_so(tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    assert run(f"{company_at_work(tmp_path)} >/dev/full 2>'{told}'") == 0
+    assert how_it_ended(tmp_path) == "RunEnded"
+    assert told.read_text().count("Some of the output is lost: No space left on device.") == 1
+    assert "Stopped" not in told.read_text()
+
+
 def test_a_run_needs_no_console(tmp_path: Path) -> None:
     assert run(f"{company_at_work(tmp_path)} <&- >&- 2>&-") == 0
     assert how_it_ended(tmp_path) == "RunEnded"
 
 
+@pytest.mark.parametrize("console", [nobody_reads, full_disk])
 @pytest.mark.parametrize(
     ("command", "code"),
     [
@@ -68,15 +82,15 @@ def test_a_run_needs_no_console(tmp_path: Path) -> None:
         ('"$1" -m retrieval "" --source docs', 1),
     ],
 )
-def test_a_command_tells_the_truth_to_a_reader_who_has_seen_enough(
-    tmp_path: Path, command: str, code: int
+def test_the_exit_code_of_a_command_tells_the_truth_whatever_becomes_of_its_output(
+    tmp_path: Path, command: str, code: int, console: Callable[[], int]
 ) -> None:
     (tmp_path / "saved.json").write_text("[-0.1]\n" * 3000)
     (tmp_path / "main.py").write_text("print('hello')")
     with open_store(tmp_path / "store.sqlite", create=True):
         pass
-    pipe = nobody_reads()
-    assert run(command, stdout=pipe, stderr=pipe, FOLDER=str(tmp_path)) == code
+    lost = console()
+    assert run(command, stdout=lost, stderr=lost, FOLDER=str(tmp_path)) == code
 
 
 def test_a_console_without_the_characters_of_a_program_shows_others(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m evaluation.behaviour",
         description="Run the checks of a suite against finished products, in the sandbox.",
-        epilog="Exit code: 0 measured, 2 bad arguments or suite, 3 the sandbox cannot start.",
+        epilog="Exit code: 0 measured, 2 bad arguments or suite, or no product, 3 the sandbox cannot start.",
     )
     parser.add_argument("product", type=Path, help="the product; with --all a folder with one product a task")
     which = parser.add_mutually_exclusive_group(required=True)
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         tasks = {task.name: task for task in load_suite(options.suite)}
     except SuiteError as error:
         parser.error(str(error))
-    if options.task and options.task not in tasks:
+    if options.task is not None and options.task not in tasks:
         parser.error(f"--task {options.task}: there is no such task; there are {', '.join(tasks)}")
     if not options.product.is_dir():
         parser.error(f"{options.product}: there is no such folder")
@@ -55,6 +55,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.all
         else [(tasks[options.task], options.product)]
     )
+    # A score of 0 would be a judgement on a product.
+    if not any(_holds_something(product) for _, product in chosen):
+        where = f"; wanted are folders called {', '.join(tasks)}" if options.all else ""
+        parser.error(f"{options.product}: there is no product in it{where}")
     if isolated and (missing := sandbox.available()):
         return _refuse(missing.reason)
     try:
@@ -63,6 +67,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _refuse(str(error))
     print(json.dumps([_to_json(result) for result in results], indent=1) if options.json else _report(results))
     return 0
+
+
+def _holds_something(folder: Path) -> bool:
+    return folder.is_dir() and any(folder.iterdir())
 
 
 def _refuse(reason: str) -> int:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import console
 import sandbox
+from arguments import at_least
 from camel.models import verdicts
 from evaluation.behaviour import SHIPPED, NotMeasurable, SuiteError, load_suite
 from evaluation.srdd import EvaluationError, scoring
@@ -192,12 +193,6 @@ def _shard(text: str) -> tuple[int, int]:
     return shard
 
 
-def _count(text: str) -> int:
-    if (count := int(text)) < 1:
-        raise argparse.ArgumentTypeError("must be at least 1")
-    return count
-
-
 def _seconds(text: str) -> float:
     if not 0 < (seconds := float(text)) <= _LONGEST:
         raise argparse.ArgumentTypeError(f"must be above 0 and at most {_LONGEST}")
@@ -255,16 +250,16 @@ def _generate_options(build: argparse.ArgumentParser) -> None:
     )
     taken = build.add_argument_group("which tasks of each source")
     taken.add_argument("--category", action="append", default=[], help="only this one; may be repeated")
-    taken.add_argument("--per-category", type=_count, metavar="N", help="N of each category, drawn by --seed")
-    taken.add_argument("--limit", type=_count, metavar="N", help="only the first N")
+    taken.add_argument("--per-category", type=at_least(1), metavar="N", help="N of each category, drawn by --seed")
+    taken.add_argument("--limit", type=at_least(1), metavar="N", help="only the first N")
     taken.add_argument("--shard", type=_shard, metavar="I/N", help="of all, the I-th of N parts")
     run = build.add_argument_group("how")
     run.add_argument("--model", default="qwen2.5-coder-1.5b", help="as for run.py (default: %(default)s)")
     run.add_argument("--base-url", default="", help="an OpenAI-compatible server")
-    run.add_argument("--seed", type=int, default=1, help="of the sampling and of drawn tasks (default: 1)")
-    run.add_argument("--tokens", type=_count, help="budget of a task; a run that exceeds it counts as failed")
+    run.add_argument("--seed", type=at_least(0), default=1, help="of the sampling and of drawn tasks (default: 1)")
+    run.add_argument("--tokens", type=at_least(1), help="budget of a task; a run that exceeds it counts as failed")
     run.add_argument("--seconds", type=_seconds, help="the same for its time, of one sitting")
-    run.add_argument("--workers", type=_count, default=2, help="runs at a time, on one engine (default: 2)")
+    run.add_argument("--workers", type=at_least(1), default=2, help="runs at a time, on one engine (default: 2)")
     run.add_argument(
         "--share-answers",
         action="store_true",
@@ -286,7 +281,7 @@ def _score_options(score: argparse.ArgumentParser) -> None:
         help="of consistency: a transformers model, or none (default: %(default)s)",
     )
     score.add_argument("--seconds", type=_seconds, default=10, help="a program alive by then runs (default: 10)")
-    score.add_argument("--workers", type=_count, default=4, help="programs run at a time (default: 4)")
+    score.add_argument("--workers", type=at_least(1), default=4, help="programs run at a time (default: 4)")
     score.add_argument("--seed", type=int, default=1, help="of the shuffled pairs (default: 1)")
     score.add_argument("--allow-unsandboxed", action="store_true", help="dangerous: programs see your files")
 

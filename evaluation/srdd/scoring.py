@@ -95,7 +95,9 @@ def items_in(folder: Path) -> tuple[list[Item], list[str]]:
             Item(one.arm, one.task, one.category, one.text, home / one.product, one.failure, one.seconds)
             for home, one in results
         ], []
-    folders = sorted(path for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
+    if not folder.is_dir():
+        raise EvaluationError(f"There is no folder {folder}. Give the --out of generate, or a WareHouse.")
+    folders = sorted(path for path in folder.iterdir() if path.is_dir())
     texts = {path: task_of(path) for path in folders}
     found = [Item(folder.resolve().name, path.name, "", text, path) for path, text in texts.items() if text]
     if not found:
@@ -145,9 +147,11 @@ def read_scores(path: Path) -> list[Score]:
     try:
         return [_score(json.loads(line)) for line in _lines(path)]
     except FileNotFoundError as error:
-        raise EvaluationError(
-            f"There is no {path}; first: python -m evaluation.srdd score {path.parent}"
-        ) from error
+        if path.name == FILE_NAME and path.parent.is_dir():
+            remedy = f"first: python -m evaluation.srdd score {path.parent}"
+        else:
+            remedy = "give a folder that python -m evaluation.srdd score has scored, or the file of its scores"
+        raise EvaluationError(f"There is no {path}; {remedy}") from error
     except (ValueError, KeyError, TypeError) as error:
         raise EvaluationError(f"{path} does not hold scores ({error!r}); remove it and score again.") from error
 

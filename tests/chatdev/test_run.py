@@ -456,14 +456,31 @@ def test_help_needs_neither_engine_nor_model_nor_time(tmp_path: Path) -> None:
     assert seconds < 1.5
 
 
-@pytest.mark.parametrize("arguments", [["--uq", "maybe"], ["--seed", "x"], ["--colour", "red"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--uq", "maybe"],
+        ["--seed", "x"],
+        ["--colour", "red"],
+        ["--budget", "-5"],
+        ["--budget", "0"],
+        ["--budget", "nan"],
+        ["--seed", "-1"],
+    ],
+)
 def test_arguments_that_make_no_sense_are_exit_code_2(
     arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ending:
-        main(arguments)
+        main(["--model", "scripted:nowhere", *arguments])
     assert ending.value.code == 2
     assert arguments[0] in capsys.readouterr().err
+
+
+def test_a_budget_below_one_token_is_told_what_it_must_be(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--model", "scripted:nowhere", "--budget", "-5"])
+    assert "--budget: must be a whole number of at least 1, not '-5'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -120,6 +120,7 @@ def test_the_command_says_why_a_check_failed_in_json_too(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        ((".", "--task", ""), "--task : there is no such task; there are todo_list,"),
         ((".", "--task", "nope"), "--task nope: there is no such task; there are todo_list,"),
         (("/no/such/folder", "--all"), "/no/such/folder: there is no such folder"),
         ((".", "--all", "--suite", "/no/suite.json"), "/no/suite.json: cannot be read"),
@@ -128,5 +129,22 @@ def test_the_command_says_why_a_check_failed_in_json_too(tmp_path: Path) -> None
 )
 def test_bad_arguments_are_told(arguments: tuple[str, ...], message: str) -> None:
     told = command(*arguments)
+    assert (told.returncode, told.stdout) == (2, "")
+    assert message in told.stderr
+
+
+@pytest.mark.parametrize(
+    ("which", "message"),
+    [
+        (["--all"], "there is no product in it; wanted are folders called echo, other"),
+        (["--all", "--json"], "there is no product in it; wanted are folders called echo, other"),
+        (["--task", "echo"], "there is no product in it"),
+    ],
+)
+def test_where_there_is_no_product_there_is_no_score(tmp_path: Path, which: list[str], message: str) -> None:
+    suite = written(tmp_path, [TASK, {**TASK, "name": "other"}])
+    products = tmp_path / "products"
+    (products / "other").mkdir(parents=True)
+    told = command(products if "--all" in which else products / "other", *which, "--suite", suite)
     assert (told.returncode, told.stdout) == (2, "")
     assert message in told.stderr

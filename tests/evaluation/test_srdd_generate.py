@@ -201,6 +201,18 @@ def test_a_time_that_is_none_is_refused(tmp_path: Path, seconds: str) -> None:
             main([*command, "--seconds", seconds])
 
 
+@pytest.mark.parametrize("option", ["--limit=-1", "--per-category=0", "--tokens=-1", "--workers=0", "--seed=-1"])
+def test_numbers_that_make_no_sense_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["generate", "--out", str(tmp_path / "out"), "--model", "scripted:x", "--arm", "single", option])
+    flag, _, number = option.partition("=")
+    least = 0 if flag == "--seed" else 1
+    wanted = f"{flag}: must be a whole number of at least {least}, not '{number}'"
+    assert wanted in capsys.readouterr().err
+
+
 def test_other_settings_in_one_output_folder_are_refused(tmp_path: Path) -> None:
     job = jobs_of(tmp_path, command_arm("mine", "pass"), tasks=[TASK])[0]
     job.folder.mkdir(parents=True)

@@ -148,6 +148,20 @@ def test_scores_of_a_task_with_an_odd_line_break_are_read(tmp_path: Path) -> Non
     assert scoring.read_scores(tmp_path / "scores.jsonl") == [score]
 
 
+def test_a_folder_that_is_not_there_is_not_to_be_scored_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    missing = tmp_path / "missing"
+    for scores in (missing, missing / "scores.jsonl"):
+        assert main(["report", str(scores)]) == 2
+        told = capsys.readouterr().err
+        assert f"There is no {scores}; give a folder that python -m evaluation.srdd score has scored" in told
+    assert main(["report", str(tmp_path)]) == 2
+    assert f"first: python -m evaluation.srdd score {tmp_path}\n" in capsys.readouterr().err
+    assert main(["score", str(missing)]) == 2
+    assert f"There is no folder {missing}." in capsys.readouterr().err
+
+
 def test_scores_that_are_none_are_refused(tmp_path: Path) -> None:
     (tmp_path / "scores.jsonl").write_text('{"arm": 1}\n')
     with pytest.raises(EvaluationError, match="does not hold scores"):
