@@ -87,10 +87,11 @@ def _add_uncertainty(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--uq",
         choices=UNCERTAINTY_MODES,
-        default="on",
-        help="on: measure each handoff and act on doubtful answers; observe: measure only; off: plain ChatDev; "
-        "functional: also draw several drafts and keep the one that most agree with when they are run; "
-        "cascade: the same, but only where the first draft gives a reason to; "
+        default="cascade",
+        help="cascade: measure each handoff, act on doubtful answers, and where the first draft of the program "
+        "gives a reason to, draw more, run them and put together what each got right (default); "
+        "functional: always draw more drafts, and keep the one that most agree with when they are run; "
+        "on: measure and act, without more drafts; observe: measure only; off: plain ChatDev; "
         "hassum: draw several answers of prose, and let the executive act where they disagree",
     )
     group.add_argument(

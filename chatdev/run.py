@@ -240,10 +240,10 @@ def _hooks(
         return []
     if policy == "hassum":
         return [hassum_hook(company.uncertainty, journal, snapshot)]
-    # The command line's `on` leaves it to the company, which may ask to be observed only.
+    # The command line leaves it to the company, which may ask to be observed only.
     mode = "observe" if policy == "observe" else str(company.uncertainty.get("mode", "act"))
     gate = uncertainty_hook(company.uncertainty, mode, journal, snapshot, library)
-    if policy not in POLICIES:
+    if policy not in POLICIES or mode == "observe":
         return [gate]
 
     def left() -> int:

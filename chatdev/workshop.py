@@ -174,9 +174,9 @@ class Workshop:
         def trial(source: str) -> Verdict:
             return self._tried({**files[base], "main.py": source})
 
-        source, taken = combined(sources, base, trial, weak)
+        source, taken = combined(sources, base, trial, weak) if sources[base] else ("", {})
         if not taken:
-            return drafts[base], taken
+            return drafts[base], {}
         return Answer(render_files({**files[base], "main.py": source}), model=drafts[base].model), taken
 
     def verdict(self, subtask: str = "") -> Verdict:

@@ -174,6 +174,14 @@ def test_cascade_puts_together_what_each_of_the_drafts_got_right(play: Play) -> 
     assert checked.passed, "the sum of the second draft, with what it calls, and the largest of the first"
 
 
+def test_drafts_without_a_main_file_are_not_put_together(play: Play) -> None:
+    page = "index.html\n```html\n<p>{}</p>\n```\n"
+    script = {"AcceptanceRuns": "```\n$ python main.py\nyes\n```", "Coding": [page.format(1), page.format(2)]}
+    result = play(["AcceptanceRuns", "Coding"], script, task=TASK, hook=drafting("cascade", more=1))
+    assert result.events(Sampled)[0].grafts == {}
+    assert list(result.files) == ["index.html"]
+
+
 def test_functional_hands_on_a_draft_as_it_is(play: Play) -> None:
     drafts = [counter(ADDS, "0", "max(load(file, []))"), counter(ADDS, "sum(load(file, []))", "0")]
     script = {"AcceptanceRuns": COUNTED, "Coding": drafts}
