@@ -20,6 +20,7 @@ BUILT_IN: Mapping[str, tuple[str, ...]] = {
     "chatdev": ("run.py", "--uq", "off"),
     "observe": ("run.py", "--uq", "observe"),
     "ua-chatdev": ("run.py", "--uq", "on"),
+    "cascade": ("run.py", "--uq", "cascade"),
     "single": ("-m", "chatdev.single"),
 }
 _NAME = re.compile(r"[\w.-]+")

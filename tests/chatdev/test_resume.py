@@ -367,10 +367,7 @@ def test_an_interrupt_ends_the_program_under_test_too(tools: Tools, tmp_path: Pa
         assert time.monotonic() < deadline, children
         time.sleep(0.02)
     (folder,) = warehouse.iterdir()
-    assert [type(event).__name__ for event in read(folder / "journal.jsonl")][-2:] == [
-        "FilesChanged",
-        "Interrupted",
-    ]
+    assert type(read(folder / "journal.jsonl")[-1]).__name__ == "Interrupted"
 
 
 def test_a_resumed_run_keeps_the_order_of_the_whole_journal(finished: Path, tmp_path: Path) -> None:

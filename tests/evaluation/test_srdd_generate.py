@@ -252,7 +252,7 @@ def test_shards_are_disjoint_and_together_all(tmp_path: Path, capsys: pytest.Cap
 @pytest.mark.parametrize(
     ("arm", "message"),
     [
-        ("nobody", "built in are chatdev, observe, ua-chatdev, single"),
+        ("nobody", "built in are chatdev, observe, ua-chatdev, cascade, single"),
         ("a/b=--uq on", "cannot be the name of a folder"),
         ("mine=echo {task}", "with {workspace}"),
         ("mine=no-such-command {workspace}", "there is no command 'no-such-command'"),
