@@ -70,7 +70,7 @@ def main() -> None:
             items, _ = items_in(warehouse)
             began = time.monotonic()
             path = warehouse / "scores.jsonl"
-            scores = list(score_all(items, scoring, None, workers=options.workers, path=path))
+            scores = list(score_all(items, scoring, None, workers=options.workers, path=path, say=print))
             seconds = time.monotonic() - began
             memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
             works = sum(not score.failure for score in scores)
