@@ -21,6 +21,10 @@ _PASSED = "every test of the problem passed"
 _SECONDS = 10.0
 
 
+class NoProblems(Exception):
+    """The data set cannot be had; the message says why and what to give."""
+
+
 @dataclass(frozen=True)
 class Problem:
     """One line of the data set."""
@@ -50,6 +54,12 @@ class Problem:
 
 
 def problems(path: Path) -> list[Problem]:
-    """Read the data set, one JSON object a line."""
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-    return [Problem(row["task_id"], row["prompt"], row["entry_point"], row["test"]) for row in rows]
+    """Read the data set, one JSON object a line. Raises NoProblems."""
+    try:
+        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+        found = [Problem(row["task_id"], row["prompt"], row["entry_point"], row["test"]) for row in rows]
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise NoProblems(f"{path} cannot be read ({error!r}); give HumanEval's problems, one a line") from error
+    if not found:
+        raise NoProblems(f"{path} holds no problem; give HumanEval's, one a line")
+    return found

@@ -36,6 +36,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import sandbox
+from arguments import at_least
 from benchmarks.measurement import Row, engine_share, mean_score, measure
 from benchmarks.table import conclusions, table
 from chatdev.product import safe_name
@@ -104,7 +105,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     tasks.add_argument("--task", help="one task, called --name")
     parser.add_argument("--name", default="Task", help="the name of the one task (default: %(default)s)")
-    parser.add_argument("--limit", type=int, metavar="N", help="only the first N tasks")
+    parser.add_argument("--limit", type=at_least(1), metavar="N", help="only the first N tasks")
     parser.add_argument("--single", action="store_true", help="the same tasks also as one plain prompt, no agents")
     parser.add_argument("--no-chain", action="store_true", help="with --single: the plain prompt alone")
     parser.add_argument("--out", type=Path, help="where products go; what ended there is not run again")
@@ -115,25 +116,26 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--base-url")
     run.add_argument("--config", default=default.config)
     run.add_argument("--uq", choices=UNCERTAINTY_MODES, default=default.uq)
-    run.add_argument("--seed", type=int, default=default.seed)
+    run.add_argument("--seed", type=at_least(0), default=default.seed)
     run.add_argument("--allow-unsandboxed", action="store_true")
     return parser
 
 
 def _jobs(options: argparse.Namespace) -> list[Job]:
-    """Raises EvaluationError and SuiteError."""
-    if options.task:
+    """Raises EvaluationError and SuiteError, and OSError where there is no place for products."""
+    if options.task is not None:
+        if not options.task.strip():
+            raise EvaluationError("The task is empty; say with --task what is to be built.")
         tasks = [Task(safe_name(options.name, "Task"), options.name, "", options.task)]
     else:
         tasks = read_tasks(str(options.behaviour or options.csv))[: options.limit]
-    if not tasks:
-        raise EvaluationError("There are no tasks.")
     chain = Arm("chain", ("run.py", "--config", options.config, "--uq", options.uq), own=True)
     arms = [chain] * (not options.no_chain) + [Arm("single", BUILT_IN["single"], own=True)] * options.single
     setting = Setting(
         options.model, options.base_url or "", options.seed, allow_unsandboxed=options.allow_unsandboxed
     )
     out = (options.out or Path(tempfile.mkdtemp(prefix="main-job-"))).resolve()
+    out.mkdir(parents=True, exist_ok=True)
     return [Job(out, arm, task, setting) for arm in arms for task in tasks]
 
 
@@ -147,12 +149,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     if options.json and not options.json.parent.is_dir():
         parser.error(f"--json {options.json}: there is no such folder")
+    if options.json and options.json.is_dir():
+        parser.error(f"--json {options.json}: is a folder; name a file in it")
     try:
         jobs = _jobs(options)
         pending(jobs)
         checks = {one.task.strip(): one for one in load_suite(options.behaviour)} if options.behaviour else {}
     except (EvaluationError, SuiteError) as error:
         parser.error(str(error))
+    except OSError as error:
+        parser.error(f"--out {options.out} cannot be used ({error.strerror}); name another place")
     if not options.allow_unsandboxed and (missing := sandbox.available()):
         parser.error(missing.reason)
     rows: list[Row] = []

@@ -29,10 +29,11 @@ from statistics import median
 # Started as a file, Python looks for modules beside it.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from arguments import at_least
 from camel.messages import Message, Sampling
 from camel.models.hugging_face import HuggingFaceModel
 from camel.models.llama_cpp import SAMPLING_OPTIONS, LlamaCppModel
-from camel.models.model import Model
+from camel.models.model import Model, ModelUnusable
 from camel.models.open import open_model
 from camel.models.openai_api import Endpoint, OpenAIModel
 from chatdev.settings import DEFAULT_MODEL
@@ -127,10 +128,10 @@ def measuring(model: Model, sampling: Sampling) -> Arm:
 
 @contextmanager
 def llama_cpp_arms(name: str, sampling: Sampling) -> Iterator[tuple[Arm, Arm]]:
-    """The same server and prompt cache, asked for log-probs and not asked for them."""
+    """The same server and prompt cache, asked for log-probs and not asked for them. Raises ModelUnusable."""
     with closing(open_model(name)) as model:
         if not isinstance(model, LlamaCppModel):
-            raise RuntimeError(f"{name} is no embedded model.")
+            raise ModelUnusable(f"{name} is no embedded model", "Give one of the catalog, or a .gguf file.")
         silent = {**SAMPLING_OPTIONS, "logprobs": False, "top_logprobs": None}
         plain = OpenAIModel(model.name, Endpoint(model.url, options=silent, timeout=3600.0))
         with closing(plain):
@@ -191,14 +192,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("engine", choices=LIMITS)
     parser.add_argument("--model", default=DEFAULT_MODEL, help="for llama.cpp (default: %(default)s)")
-    parser.add_argument("--pairs", type=int, default=100, help="generations of each kind (default: %(default)s)")
-    parser.add_argument("--tokens", type=int, default=32, help="in each generation (default: %(default)s)")
+    count = at_least(1)
+    parser.add_argument("--pairs", type=count, default=100, help="generations of each kind (default: %(default)s)")
+    parser.add_argument("--tokens", type=count, default=32, help="in each generation (default: %(default)s)")
     options = parser.parse_args(arguments)
     sampling = Sampling(temperature=0.0, max_tokens=options.tokens, seed=1)
     limit = LIMITS[options.engine]
     embedded = options.engine == "llama.cpp"
-    with llama_cpp_arms(options.model, sampling) if embedded else transformers_arms(sampling) as arms:
-        found = overhead(*arms, options.pairs, CLOCKS[options.engine])
+    try:
+        with llama_cpp_arms(options.model, sampling) if embedded else transformers_arms(sampling) as arms:
+            found = overhead(*arms, options.pairs, CLOCKS[options.engine])
+    except ModelUnusable as error:
+        parser.error(str(error))
     print(
         f"{options.engine}: measuring takes {found.share:.2%} (95 % interval {found.low:.2%} to {found.high:.2%}) "
         f"of {1000 * found.seconds / options.tokens:.1f} ms a token. The limit of {limit:.0%} "

@@ -14,6 +14,7 @@ import resource
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import sandbox
+from arguments import at_least
 from evaluation.srdd.scoring import Scoring, items_in, score_all
 
 _FILLER = "".join(f"def step_{number}(value):\n    return value + {number}\n\n\n" for number in range(80))
@@ -55,11 +57,11 @@ def _make(folder: Path, count: int) -> None:
         (product / "main.py").write_text(_FILLER + _KINDS[number % len(_KINDS)])
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Time the strict scoring of hand-made products.")
-    parser.add_argument("--products", type=int, default=100)
-    parser.add_argument("--workers", type=int, default=4)
-    options = parser.parse_args()
+    parser.add_argument("--products", type=at_least(4), default=100, help="a quarter of them are scored first")
+    parser.add_argument("--workers", type=at_least(1), default=4)
+    options = parser.parse_args(arguments)
     clock = Clock()
     sandbox.run_program = clock.run_program
     scoring = Scoring(modes=("strict",), suite={}, seconds=10)
@@ -70,7 +72,7 @@ def main() -> None:
             items, _ = items_in(warehouse)
             began = time.monotonic()
             path = warehouse / "scores.jsonl"
-            scores = list(score_all(items, scoring, None, workers=options.workers, path=path))
+            scores = list(score_all(items, scoring, None, workers=options.workers, path=path, say=print))
             seconds = time.monotonic() - began
             memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
             works = sum(not score.failure for score in scores)

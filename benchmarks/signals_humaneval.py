@@ -23,11 +23,12 @@ from typing import Any
 # Started as a file, Python looks for modules beside it.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.humaneval import Problem, problems
+from arguments import at_least
+from benchmarks.humaneval import NoProblems, Problem, problems
 from benchmarks.signal_table import Cost, Signal, report, write_plot
 from calibration.labels import Group, Response
 from camel.messages import Answer, Token, Usage
-from camel.models.model import Model
+from camel.models.model import Model, ModelUnusable
 from camel.models.open import open_model
 from camel.models.sampler import ModelSampler
 from chatdev.executor import SandboxExecutor
@@ -257,12 +258,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--records", type=Path, required=True, help="what was found out so far, and will be")
     parser.add_argument("--model", default="qwen2.5-coder-1.5b", help="as in run.py (default: %(default)s)")
     parser.add_argument("--base-url", help="as in run.py")
-    parser.add_argument("--limit", type=int, help="only the first so many problems")
+    parser.add_argument("--limit", type=at_least(1), help="only the first so many problems")
     parser.add_argument("--embedding", type=Path, metavar="DIR", help="the folder of a sentence model")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="write a PNG")
     options = parser.parse_args(arguments)
-    chosen = problems(options.data)[: options.limit]
-    model = open_model(options.model, base_url=options.base_url)
+    try:
+        chosen = problems(options.data)[: options.limit]
+        model = open_model(options.model, base_url=options.base_url)
+    except (NoProblems, ModelUnusable) as error:
+        parser.error(str(error))
     try:
         bench = Bench(model, SandboxExecutor(), open_embedder(options.embedding), Records(options.records))
         for number, problem in enumerate(chosen, 1):

@@ -73,7 +73,7 @@ def _show(options: Options) -> None:
 def _check(options: Options) -> None:
     with open_store(options.store) as store:
         snapshot = _snapshot(store, options)
-        groups = by_group(store.history())
+        groups = _history(store)
     rows: Rows = [
         ("subtask", "model", "right", "wrong", "AUROC", "AURC", "PRR", "triggers on right", "on wrong", "")
     ]
@@ -132,7 +132,7 @@ def _write_plot(bins: Mapping[Group, Sequence[Bin]], path: Path) -> None:
 
 def _drift(options: Options) -> None:
     with open_store(options.store) as store:
-        groups = by_group(store.history())
+        groups = _history(store)
     rows: Rows = [("subtask", "model", "older", "recent", "median u", "recent", "distance", "p", "")]
     for group, answers in groups.items():
         scores = [answer.u for answer in answers]
@@ -164,6 +164,21 @@ def _snapshot(store: Store, options: Options) -> Snapshot:
     if snapshot is None:
         raise CalibrationError(f"Nothing was learnt in {store.path} yet: python -m calibration fit WAREHOUSE")
     return snapshot
+
+
+def _history(store: Store) -> dict[Group, list[Response]]:
+    groups = by_group(store.history())
+    if not groups:
+        raise CalibrationError(
+            f"{store.path} holds no answers of runs: python -m calibration fit WAREHOUSE adds them"
+        )
+    return groups
+
+
+def _share(text: str) -> float:
+    if not 0 < (share := float(text)) < 1:
+        raise argparse.ArgumentTypeError("must lie between 0 and 1")
+    return share
 
 
 def _print_snapshot(snapshot: Snapshot, place: Path) -> None:
@@ -219,7 +234,7 @@ def _parser() -> argparse.ArgumentParser:
         )
         learning.add_argument(
             "--alpha",
-            type=float,
+            type=_share,
             default=0.1,
             help="share of correct answers that may trigger (default: %(default)s)",
         )

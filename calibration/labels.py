@@ -87,12 +87,14 @@ def read_runs(warehouses: Iterable[Path], *, observed_only: bool = False) -> Pas
     """Label every measured answer of the runs in `warehouses` (folders of product folders).
 
     A run found twice counts once. Truncated and foreign journals, and with `observed_only` the runs that
-    acted on doubtful answers, are named in `skipped`. Raises CalibrationError where a warehouse holds no
-    journal, or one holds an uncertainty that is not a number.
+    acted on doubtful answers, are named in `skipped`. Raises CalibrationError where a warehouse is not
+    there or holds no journal, or one holds an uncertainty that is not a number.
     """
     runs: dict[str, list[Response]] = {}
     skipped: dict[Path, str] = {}
     for warehouse in warehouses:
+        if not warehouse.is_dir():
+            raise CalibrationError(f"There is no folder {warehouse}; give the one in which product folders lie.")
         paths = sorted(warehouse.glob(f"*/{FILE_NAME}"))
         if not paths:
             raise CalibrationError(f"{warehouse} holds no runs; give the folder in which product folders lie.")

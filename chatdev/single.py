@@ -18,9 +18,10 @@ from camel.models.open import open_model
 from chatdev.asking import Asker
 from chatdev.checkpoint import check
 from chatdev.cli import parser, settings_of
+from chatdev.preparation import BadArguments, check_settings
 from chatdev.product import create_folder, safe_name
 from chatdev.reply import parse_reply
-from chatdev.run import COMPLETE, INCOMPLETE, INTERRUPTED, MODEL_UNUSABLE
+from chatdev.run import BAD_ARGUMENTS, COMPLETE, INCOMPLETE, INTERRUPTED, MODEL_UNUSABLE
 from chatdev.settings import Settings
 from chatdev.workspace import Workspace
 from journal import Journal
@@ -32,9 +33,15 @@ _LONGEST_REPLY = 4096  # tokens; a reply that is longer is continued
 
 
 def answer_once(settings: Settings, warehouse: Path, model: Model) -> tuple[Path, int]:
-    """Put the task to `model`. Returns the product folder and the exit code. Raises ModelUnusable."""
+    """Put the task to `model`. Returns the product folder and the exit code.
+
+    Raises ModelUnusable, and BadArguments where no product folder can be made.
+    """
     name, organization = safe_name(settings.name, "Product"), safe_name(settings.organization, "Organization")
-    folder, stamp = create_folder(warehouse, name, organization)
+    try:
+        folder, stamp = create_folder(warehouse, name, organization)
+    except OSError as error:
+        raise BadArguments(f"No product folder can be made in {warehouse}: {error.strerror}.") from error
     for file, text in ((f"{name}.prompt", settings.task), ("meta.txt", f"Task:\n{settings.task}\n\nConfig:\n\n")):
         (folder / file).write_text(text, encoding="utf-8", newline="\n")
     journal = Journal(folder / FILE_NAME)
@@ -61,16 +68,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     settings = settings_of(options)
     try:
+        if options.resume:
+            raise BadArguments("--resume: there is nothing to go on with, for it is one prompt; leave it out.")
+        check_settings(settings, None)
         model = open_model(settings.model, base_url=settings.base_url)
         try:
             _, code = answer_once(settings, options.warehouse, model)
         finally:
             model.close()
+    except BadArguments as error:
+        return _refuse(error, BAD_ARGUMENTS)
     except ModelUnusable as error:
-        print(f"single: {error}", file=sys.stderr)
-        return MODEL_UNUSABLE
+        return _refuse(error, MODEL_UNUSABLE)
     except KeyboardInterrupt:
         return INTERRUPTED
+    return code
+
+
+def _refuse(reason: object, code: int) -> int:
+    print(f"single: {reason}", file=sys.stderr)
     return code
 
 

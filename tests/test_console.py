@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from calibration.labels import Group, Response
 from calibration.store import open_store
 
 PROJECT = Path(__file__).parent.parent
@@ -87,8 +88,9 @@ def test_the_exit_code_of_a_command_tells_the_truth_whatever_becomes_of_its_outp
 ) -> None:
     (tmp_path / "saved.json").write_text("[-0.1]\n" * 3000)
     (tmp_path / "main.py").write_text("print('hello')")
-    with open_store(tmp_path / "store.sqlite", create=True):
-        pass
+    group = Group("Coding", "scripted", "raw", "content-v1", "token-uncertainty")
+    with open_store(tmp_path / "store.sqlite", create=True) as store:
+        store.learn([Response("run", 0, "task", "1", group, 0.1, "correct")], "conformal", 0.1)
     lost = console()
     assert run(command, stdout=lost, stderr=lost, FOLDER=str(tmp_path)) == code
 

@@ -143,7 +143,8 @@ def _score(options: Options) -> int:
     )
     path = options.scores or options.folder / scoring.FILE_NAME
     with alone(path):
-        found = scoring.score_all(items, how, _consistency(options, items), workers=options.workers, path=path)
+        consistency = _consistency(options, items)
+        found = scoring.score_all(items, how, consistency, workers=options.workers, path=path, say=_say)
         for number, score in enumerate(found, 1):
             _say(f"[{number}/{len(items)}] {score.arm} {score.task}: {score.failure or 'works'}")
     print(f"The scores are in {path}; next: python -m evaluation.srdd report {options.folder}")

@@ -22,19 +22,23 @@ _LARGEST = 10_000_000  # bytes
 
 def fetch(url: str, file: Path) -> int:
     """Get the tasks at `url` into `file`. Returns how many. Raises EvaluationError; `file` is then as it was."""
-    part = file.with_name(f"{file.name}.part")
+    if file.is_dir():
+        raise EvaluationError(f"{file} is a folder; name a file in it.")
     try:
         with urllib.request.urlopen(url, timeout=_PATIENCE) as response:
             data = response.read(_LARGEST + 1)
         if len(data) > _LARGEST:
             raise ValueError("it is larger than 10 MB")
-        file.parent.mkdir(parents=True, exist_ok=True)
-        part.write_bytes(data)
     except (OSError, ValueError) as error:
         raise EvaluationError(f"{url} cannot be had ({error}). Get it another way, for --tasks.") from error
+    file.parent.mkdir(parents=True, exist_ok=True)
+    part = file.with_name(f"{file.name}.part")
     try:
+        part.write_bytes(data)
         count = len(read_tasks(str(part)))
         os.replace(part, file)
+    except EvaluationError as error:
+        raise EvaluationError(str(error).replace(str(part), url)) from error
     finally:
         part.unlink(missing_ok=True)
     return count

@@ -240,9 +240,27 @@ def _notes(arms: Arms) -> Iterator[str]:
         yield "K and Q were not measured: there was no embedder."
     if len({frozenset(score.task for score in some) for some in arms.values()}) > 1:
         yield "The arms do not have the same tasks: compare them by the differences, which have."
+    yield from _unscored(scores)
     unseen = sum(score.failure == "not_verifiable" for score in scores)
     if unseen:
         yield f"{unseen} products cannot be run on this machine (no display or no tkinter) and count as failing."
+
+
+def _unscored(scores: Sequence[Score]) -> Iterator[str]:
+    """Of each mode, how many scores were made without it and so are in none of its tables."""
+    # Not every task has checks; which have is known from the scores that were made with them.
+    checked = {score.task for score in scores if score.checks}
+    missing = {
+        "strict": [score.strict is None for score in scores],
+        "official": [score.official is None for score in scores],
+        "behaviour": [score.checks is None for score in scores if score.task in checked],
+    }
+    for mode, lacking in missing.items():
+        if any(lacking):
+            yield (
+                f"Left out of {mode}: {sum(lacking)} of {len(lacking)} scores, which were made without it. "
+                "python -m evaluation.srdd score OUT, without --mode, scores in every mode."
+            )
 
 
 def _shown(cell: Cell) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -109,12 +109,19 @@ def items_in(folder: Path) -> tuple[list[Item], list[str]]:
 
 
 def score_all(
-    items: Sequence[Item], scoring: Scoring, consistency: Consistency | None, *, workers: int, path: Path
+    items: Sequence[Item],
+    scoring: Scoring,
+    consistency: Consistency | None,
+    *,
+    workers: int,
+    path: Path,
+    say: Callable[[str], None],
 ) -> Iterator[Score]:
     """Score `items`, `workers` programs at a time, and append each score to `path` as it comes.
 
     What stands there already, of the same product in the same form and scored the same way, is not scored
-    again. Raises NotMeasurable where the sandbox cannot start.
+    again; what was scored another way is left out, and `say` is told. Raises NotMeasurable where the sandbox
+    cannot start.
     """
     how = {
         "modes": sorted(scoring.modes),
@@ -123,7 +130,9 @@ def score_all(
         "suite": _sha256([asdict(task) for task in scoring.suite.values()]),
     }
     digests = [_digest(item) for item in items]
-    known = _keep_only(path, set(digests), how)
+    known, otherwise = _keep_only(path, set(digests), how)
+    if otherwise:
+        say(_left_out(otherwise, how, path))
     with ThreadPoolExecutor(workers) as pool, path.open("a", encoding="utf-8") as file:
         futures = [
             None if digest in known else pool.submit(examine, item, scoring)
@@ -232,11 +241,17 @@ def _lines(path: Path) -> list[str]:
     return [line for line in path.read_text(encoding="utf-8").split("\n") if line]
 
 
-def _keep_only(path: Path, digests: Collection[str], how: dict[str, Any]) -> dict[str, Score]:
-    """The scores in `path` that still hold, by digest; the others are removed from it."""
+def _keep_only(
+    path: Path, digests: Collection[str], how: dict[str, Any]
+) -> tuple[dict[str, Score], list[dict[str, Any]]]:
+    """The scores in `path` that still hold, by digest, and how those were made that were made another way.
+
+    All but the former are removed from the file.
+    """
     if path.is_dir():
         raise EvaluationError(f"--scores {path} is a folder; name a file in it.")
     kept: dict[str, str] = {}
+    otherwise: list[dict[str, Any]] = []
     lines = list(_lines(path)) if path.is_file() else []
     for number, line in enumerate(lines, 1):
         try:
@@ -245,12 +260,34 @@ def _keep_only(path: Path, digests: Collection[str], how: dict[str, Any]) -> dic
             if number < len(lines):
                 raise EvaluationError(f"--scores {path} holds something else; name another file.") from None
             continue  # half a line: scoring was killed while it wrote
-        if record.get("how") == how and record.get("digest") in digests:
+        if record.get("digest") not in digests:
+            continue
+        if record.get("how") == how:
             kept[record["digest"]] = line
+        else:
+            otherwise.append(record.get("how") or {})
     part = path.with_name(f"{path.name}.part")
     part.write_text("".join(f"{line}\n" for line in kept.values()), encoding="utf-8")
     os.replace(part, path)
-    return {digest: _score(json.loads(line)) for digest, line in kept.items()}
+    return {digest: _score(json.loads(line)) for digest, line in kept.items()}, otherwise
+
+
+def _left_out(otherwise: Sequence[dict[str, Any]], how: dict[str, Any], path: Path) -> str:
+    """Say how many scores were made another way, which way that was, and how to get them."""
+    then = otherwise[-1]
+    changed = "; ".join(
+        f"{name}: {_shown(then.get(name))}, now {_shown(value)}"
+        for name, value in how.items()
+        if then.get(name) != value
+    )
+    return (
+        f"left out of {path}: {len(otherwise)} scores that were made another way ({changed}); the settings of "
+        "then make them again, and --scores FILE keeps them beside these"
+    )
+
+
+def _shown(value: object) -> str:
+    return " ".join(value) if isinstance(value, list) else str(value)
 
 
 def _score(record: dict[str, Any]) -> Score:

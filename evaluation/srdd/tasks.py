@@ -86,6 +86,8 @@ def _rows(path: Path) -> list[tuple[str, str, str]]:
             rows = [tuple((row[column] or "").strip() for column in _COLUMNS) for row in reader]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise EvaluationError(f"{path} cannot be read ({error}); give a CSV file in SRDD's format.") from error
+    if not rows:
+        raise EvaluationError(f"{path} holds no task, only the names of the columns.")
     for number, (name, text, _) in enumerate(rows, 1):
         if not text:
             raise EvaluationError(f"{path}, task {number} ({name}): the description is empty.")

@@ -158,7 +158,7 @@ def test_what_no_task_survives_ends_the_benchmark_with_the_reason(tmp_path: Path
     ("text", "message"),
     [
         ("Title,Description\na,b\n", "has no column Name"),
-        ("Name,Description,Category\n", "There are no tasks."),
+        ("Name,Description,Category\n", "holds no task, only the names of the columns."),
     ],
 )
 def test_a_list_of_tasks_that_cannot_be_used_is_told(tmp_path: Path, text: str, message: str) -> None:

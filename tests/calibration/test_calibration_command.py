@@ -248,11 +248,38 @@ def test_a_reliability_plot_is_a_png_or_says_what_it_needs(
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_without_labels_there_is_nothing_to_plot(
-    learnt: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert calibrate(["check", "--store", str(learnt), "--plot", str(tmp_path / "p.png")]) == 2
+def test_without_labels_there_is_nothing_to_plot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "store.sqlite"
+    with open_store(path, create=True) as store:
+        group = Group("Manual", "m", "raw", "content-v1", "token-uncertainty")
+        store.learn([Response("r", 0, "t", "1", group, 0.1, "unknown")], "conformal", 0.1)
+    assert calibrate(["check", "--store", str(path), "--plot", str(tmp_path / "p.png")]) == 2
     assert "nothing to plot" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["check", "drift"])
+def test_of_no_answers_nothing_can_be_said(
+    learnt: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    thresholds, imported = str(tmp_path / "thresholds.json"), str(tmp_path / "imported.sqlite")
+    assert calibrate(["export", thresholds, "--store", str(learnt)]) == 0
+    assert calibrate(["import", thresholds, "--store", imported]) == 0
+    capsys.readouterr()
+    assert calibrate([command, "--store", imported]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert f"{imported} holds no answers of runs: python -m calibration fit WAREHOUSE adds them" in told.err
+
+
+@pytest.mark.parametrize("alpha", ["0", "1", "-0.1", "nan"])
+def test_a_share_that_is_none_is_refused_before_anything_is_made(
+    play: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str], alpha: str
+) -> None:
+    play(0.1, "observe")
+    with pytest.raises(SystemExit, match="2"):
+        calibrate(["fit", str(tmp_path / "WareHouse"), "--alpha", alpha])
+    assert "--alpha: must lie between 0 and 1" in capsys.readouterr().err
+    assert not (tmp_path / "calibration").exists()
 
 
 def test_a_snapshot_moves_to_another_machine(
@@ -322,7 +349,8 @@ def test_drift_is_seen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["fit", "nowhere"], "nowhere holds no runs"),
+        (["fit", "nowhere"], "There is no folder nowhere; give the one in which product folders lie."),
+        (["fit", "."], ". holds no runs; give the folder in which product folders lie."),
         (["show", "--store", "nowhere"], "There is no store nowhere"),
         (["import", "nowhere"], "No such file"),
     ],

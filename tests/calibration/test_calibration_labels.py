@@ -174,8 +174,10 @@ def test_an_uncertainty_that_no_run_writes_is_refused_with_its_file(tmp_path: Pa
 
 
 def test_a_folder_without_runs_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(CalibrationError, match="holds no runs"):
+    with pytest.raises(CalibrationError, match="There is no folder .*nowhere"):
         read_runs([tmp_path / "nowhere"])
+    with pytest.raises(CalibrationError, match="holds no runs"):
+        read_runs([tmp_path])
 
 
 def test_no_text_of_a_run_is_kept(tmp_path: Path) -> None:

@@ -83,6 +83,23 @@ def test_without_an_embedder_there_is_no_quality_and_a_note_says_so() -> None:
     assert "K and Q were not measured: there was no embedder." in report.notes
 
 
+def test_scores_made_without_a_mode_are_counted_and_how_to_get_them_is_said() -> None:
+    whole = [replace(one, official=one.strict, passed=1, checks=2) for one in BASE]
+    assert not any("Left out" in note for note in make_report(whole).notes)
+    # A task without checks is no score without the mode: none of its scores has any.
+    unchecked = [replace(one, task=f"{one.task} more", passed=None, checks=None) for one in whole]
+    assert not any("Left out" in note for note in make_report([*whole, *unchecked]).notes)
+    strict_only = [replace(one, official=None, passed=None, checks=None) for one in BETTER]
+    behaviour_only = [replace(one, arm="other", strict=None, official=None) for one in whole]
+    notes = make_report([*whole, *unchecked, *strict_only, *behaviour_only]).notes
+    remedy = "python -m evaluation.srdd score OUT, without --mode, scores in every mode."
+    assert [note for note in notes if note.startswith("Left out")] == [
+        f"Left out of strict: 2 of 8 scores, which were made without it. {remedy}",
+        f"Left out of official: 4 of 8 scores, which were made without it. {remedy}",
+        f"Left out of behaviour: 2 of 6 scores, which were made without it. {remedy}",
+    ]
+
+
 def test_programs_that_this_machine_cannot_run_are_told_of() -> None:
     unseen = replace(BASE[0], failure="not_verifiable", strict=Measures(1, 0, 0.8, 0.4))
     assert any(note.startswith("1 products cannot be run on this machine") for note in make_report([unseen]).notes)

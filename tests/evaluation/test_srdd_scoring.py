@@ -49,7 +49,9 @@ def scored(folder: Path, tmp_path: Path, consistency: Consistency | None = None,
     items, _ = scoring.items_in(folder)
     settings = {"modes": ("strict", "official", "behaviour"), "suite": {}, "seconds": 10, **changes}
     path = tmp_path / "scores.jsonl"
-    found = list(scoring.score_all(items, scoring.Scoring(**settings), consistency, workers=4, path=path))
+    found = list(
+        scoring.score_all(items, scoring.Scoring(**settings), consistency, workers=4, path=path, say=print)
+    )
     assert sorted(scoring.read_scores(path), key=lambda score: score.task) == found
     return found
 
@@ -123,6 +125,24 @@ def test_what_was_scored_is_not_scored_again_unless_it_changed(product: Make, tm
     (changed / "main.py").write_text("print(1000)\n")
     scored(folder, tmp_path, Consistency(embedder, {}), modes=("strict",))
     assert len(embedder.texts) == 6
+
+
+def test_scores_made_another_way_are_left_out_and_told_of(
+    product: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = product(GOOD, name="one").parent
+    product(GOOD, name="two")
+    scored(folder, tmp_path, modes=("strict", "official"))
+    assert "left out" not in capsys.readouterr().out
+    scored(folder, tmp_path, modes=("behaviour",))
+    told = capsys.readouterr().out
+    assert f"left out of {tmp_path / 'scores.jsonl'}: 2 scores that were made another way" in told
+    assert "(modes: official strict, now behaviour)" in told
+    assert "the settings of then make them again, and --scores FILE keeps them beside these" in told
+    # Nothing is told of a product that changed: its scores are of one that is no more.
+    (folder / "one" / "main.py").write_text("print(1000)\n")
+    scored(folder, tmp_path, modes=("behaviour",))
+    assert "left out" not in capsys.readouterr().out
 
 
 def test_a_folder_without_products_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -58,6 +59,7 @@ def test_selection_keeps_the_order_and_repeats_with_its_seed(table: Path) -> Non
     [
         ("Name,Task,Category\na,b,c\n", "has no column Description; wanted are Name,Description,Category"),
         ("", "has no column Name"),
+        (HEAD, r"tasks\.csv holds no task"),
         (HEAD + "a,Do it.,c\nb, ,c\n", r"task 2 \(b\): the description is empty"),
     ],
 )
@@ -82,11 +84,22 @@ def test_the_data_set_is_fetched_only_under_its_licence(
 
 
 def test_a_data_set_that_is_none_leaves_the_file_as_it_was(tmp_path: Path) -> None:
-    page, file = tmp_path / "page.html", tmp_path / "srdd.csv"
+    page, file, empty = tmp_path / "page.html", tmp_path / "srdd.csv", tmp_path / "empty.csv"
     page.write_text("<html>")
     file.write_text("old")
-    for url in (page.as_uri(), (tmp_path / "missing").as_uri()):
-        with pytest.raises(EvaluationError):
-            fetch(url, file)
+    empty.write_text(HEAD)
+    for path in (page, tmp_path / "missing", empty):
+        with pytest.raises(EvaluationError, match=f"^{re.escape(path.as_uri())} "):
+            fetch(path.as_uri(), file)
     assert file.read_text() == "old"
     assert not list(tmp_path.glob("*.part"))
+
+
+def test_where_the_data_set_cannot_go_is_told_by_its_name(
+    tmp_path: Path, table: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["fetch", "--accept", "--url", table.as_uri()]
+    assert main([*command, str(tmp_path)]) == 2
+    assert f"{tmp_path} is a folder; name a file in it." in capsys.readouterr().err
+    assert main([*command, str(table / "srdd.csv")]) == 2
+    assert f"{table} cannot be used (File exists); name another place." in capsys.readouterr().err
