@@ -58,6 +58,7 @@ def search(library: Documentation, query: str) -> list[Hit]:
 
 def test_twenty_questions(library: Documentation) -> None:
     assert len(QUESTIONS) == 20
+    pytest.importorskip("tkinter", reason="this Python comes without tkinter, which three questions are about")
     missed = [
         query for query, symbol in QUESTIONS.items() if symbol not in [h.title for h in search(library, query)[:5]]
     ]
@@ -65,6 +66,7 @@ def test_twenty_questions(library: Documentation) -> None:
 
 
 def test_an_entry_has_signature_and_docstring(library: Documentation) -> None:
+    pytest.importorskip("tkinter", reason="this Python comes without tkinter")
     entries = {hit.title: hit for hit in search(library, "tkinter Canvas create_oval arguments")}
     oval = entries["tkinter.Canvas.create_oval"]
     assert oval.text == "def create_oval(self, *args, **kw):\nCreate oval with coordinates x1,y1,x2,y2."
