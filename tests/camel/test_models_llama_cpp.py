@@ -109,7 +109,7 @@ from camel.models.open import open_model
 model = open_model({SMALL!r})
 print("ready", flush=True)
 try:
-    model.answer([Message("user", "Tell a very long story.")], Sampling(max_tokens=4000))
+    model.answer([Message("user", "Count from 1 to 2000, one number a line.")], Sampling(0.0, max_tokens=4000))
 except KeyboardInterrupt:
     model.close()
     print("interrupted", flush=True)
