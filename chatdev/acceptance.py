@@ -139,7 +139,7 @@ def on_files_there_are(runs: Iterable[AcceptanceRun], task: str) -> tuple[Accept
         made.update(run.files)
         named = [normal_path(word) for word in run.arguments if _FILE.fullmatch(word)]
         if named and named[0] not in made and not run.expects_error:
-            if sample and not refusal(named[0]) and named[0] != "main.py":
+            if sample and _may_be_made(named[0]):
                 run = replace(run, files={**run.files, named[0]: sample[1] + "\n"}, expected=())
                 made.add(named[0])
             else:
@@ -156,7 +156,7 @@ def with_files_of_the_task(runs: Sequence[AcceptanceRun], task: str) -> tuple[Ac
         with suppress(ValueError):
             _, end = json.JSONDecoder().raw_decode(after)
             given[normal_path(name)] = after[:end] + "\n"
-    usable = {name: text for name, text in given.items() if not refusal(name) and name != "main.py"}
+    usable = {name: text for name, text in given.items() if _may_be_made(name)}
     return (*(replace(run, files={**usable, **run.files}) for run in runs[:1]), *runs[1:])
 
 
@@ -277,11 +277,16 @@ def _printed(words: Sequence[str]) -> str | None:
     return text + "\n" if words[0] == "echo" and "-n" not in words else text
 
 
+def _may_be_made(path: str) -> bool:
+    """Whether a session may write a file there: within its folder, and not the program itself."""
+    return not refusal(path) and path != "main.py"
+
+
 def _file_made(stages: list[list[str]]) -> tuple[str, str] | None:
     words = stages[0]
     if len(stages) == 1 and ">" in words and words.index(">") == len(words) - 2:
         text, path = _printed(words[:-2]), normal_path(words[-1])
-        return None if text is None or refusal(path) or path == "main.py" else (path, text)
+        return (path, text) if text is not None and _may_be_made(path) else None
     return None
 
 

@@ -116,15 +116,12 @@ class CommandLine:
     def knows(self, arguments: Sequence[str]) -> bool:
         """Whether a call with these `arguments` is one that the notation allows."""
         words = self._without_options(arguments)
-        if self.from_lines:
-            return len(words) <= len(self.leading)
-        if not self.commands:
+        if self.from_lines or not self.commands:
             return _allow(self.leading, words)
-        first, rest = words[: len(self.leading)], words[len(self.leading) + 1 :]
-        called = words[len(self.leading) :][:1]
-        return any([command.word] == called and _allow(command.arguments, rest) for command in self.commands) and (
-            _allow(self.leading, first)
-        )
+        place = len(self.leading)
+        leading, called, rest = words[:place], words[place : place + 1], words[place + 1 :]
+        taken = [command.arguments for command in self.commands if [command.word] == called]
+        return _allow(self.leading, leading) and any(_allow(each, rest) for each in taken)
 
     def _without_options(self, arguments: Sequence[str]) -> list[str]:
         takes_value = {option.name: option.takes_value for option in self.options}

@@ -7,11 +7,12 @@ worth is seen by running it; it costs no token.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import product
 
 from chatdev.checkpoint import Verdict
 from chatdev.missing_imports import with_missing_imports
-from chatdev.patching import first_line, patched, source_lines
+from chatdev.patching import patched, source_of
 from sandbox.completeness import python_tree
 
 Trial = Callable[[str], Verdict]
@@ -35,7 +36,7 @@ def combined(drafts: Sequence[str], base: int, trial: Trial, weak: Weak) -> tupl
     improves = True
     while improves and len(tried) <= _MOST_TRIALS:
         improves = False
-        for function, number in _exchanges(weak(best, verdict), len(drafts)):
+        for function, number in product(weak(best, verdict), range(len(drafts))):
             program = grafted(best, drafts[number], function)
             if program in tried or len(tried) > _MOST_TRIALS:
                 continue
@@ -68,19 +69,15 @@ def grafted(program: str, donor: str, function: str) -> str:
 
 def _parts(source: str) -> dict[str, str]:
     """The source of what a module defines and assigns at its top level, by name."""
-    tree, lines = python_tree(source), source_lines(source)
+    tree = python_tree(source)
     parts = {}
     for node in tree.body if tree else []:
         targets = node.targets if isinstance(node, ast.Assign) else []
         names = [name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)]
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             names = [node.name]
-        parts.update(dict.fromkeys(names, "\n".join(lines[first_line(node) : node.end_lineno])))
+        parts.update(dict.fromkeys(names, source_of(source, node)))
     return parts
-
-
-def _exchanges(functions: Iterable[str], drafts: int) -> Iterator[tuple[str, int]]:
-    return ((function, number) for function in list(functions) for number in range(drafts))
 
 
 def _names(source: str) -> set[str]:

@@ -42,11 +42,11 @@ def patched(old: str, new: str, *, part: bool = False) -> str:
     place = ""
     for node in new_tree.body:
         if isinstance(node, (ast.Import, ast.ImportFrom)):
-            imports.append(_source(new, node))
+            imports.append(source_of(new, node))
         elif not isinstance(node, ast.Expr):
             name = getattr(node, "name", "")
             place = name if name in known else place
-            texts.setdefault(place, []).append(_source(new, node))
+            texts.setdefault(place, []).append(source_of(new, node))
     return _assembled(old, old_tree, imports, texts)
 
 
@@ -75,7 +75,7 @@ def _lone_methods(old: ast.Module, new: ast.Module) -> list[tuple[_Function, _Fu
 def _with_methods(old: str, new: str, methods: Sequence[tuple[_Function, _Function]]) -> str:
     lines = source_lines(old)
     for node, method in sorted(methods, key=lambda pair: -pair[1].lineno):
-        text = textwrap.indent(_source(new, node), " " * method.col_offset)
+        text = textwrap.indent(source_of(new, node), " " * method.col_offset)
         lines[first_line(method) : method.end_lineno] = source_lines(text)
     return "\n".join(lines) + "\n"
 
@@ -91,7 +91,7 @@ def definition(text: str, name: str) -> str:
     """The source of the function or class `name` at the top of `text`; empty where there is none."""
     tree = python_tree(text)
     nodes = [node for node in tree.body if isinstance(node, _Definition) and node.name == name] if tree else []
-    return _source(text, nodes[-1]) if nodes else ""
+    return source_of(text, nodes[-1]) if nodes else ""
 
 
 def emptied(text: str) -> str:
@@ -188,7 +188,8 @@ def _is_guard(node: ast.stmt) -> bool:
     return isinstance(node, ast.If) and "__name__" in ast.unparse(node.test)
 
 
-def _source(text: str, node: ast.stmt) -> str:
+def source_of(text: str, node: ast.stmt) -> str:
+    """The lines of `text` in which a statement stands, decorators included."""
     return "\n".join(source_lines(text)[first_line(node) : node.end_lineno])
 
 
