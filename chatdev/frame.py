@@ -1,7 +1,7 @@
 """A frame of code for a command line: it takes the arguments apart, so that no program is lost over them.
 
-One function a command, with `...` for its body: what the task says of the command, written there, a model would copy.
-What a function returns is printed: some that are asked for output return it.
+One function a command, with `...` for its body: what the task says of the command, written there, a model would
+copy. What a function returns is printed: some that are asked for output return it.
 """
 
 from __future__ import annotations
