@@ -55,18 +55,22 @@ TRACEBACK = "Traceback (most recent call last)"
 _SHELL_WORDS = frozenset(["&&", "||", ";", "&", ">", ">>", "<<", "<<<", ">&"])
 _LONGEST_LINE = 2000
 _SHOWN_CHARACTERS = 300
-_REFUSED = "\0refused"  # nothing that a program could print
+REFUSED = "\0refused"  # nothing that a program could print
 
 
 @dataclass(frozen=True)
 class AcceptanceRun:
-    """One run: arguments after `python main.py`, standard input, files to write first, what must be seen."""
+    """One run: arguments after `python main.py`, standard input, files to write first, what must be seen.
+
+    With `shapes`, regular expressions for the lines in `expected`, any line of that shape will do.
+    """
 
     line: str
     arguments: tuple[str, ...]
     stdin: str = ""
     files: dict[str, str] = field(default_factory=dict)
     expected: tuple[str, ...] = ()
+    shapes: tuple[str, ...] = ()
 
     @property
     def expects_error(self) -> bool:
@@ -140,10 +144,11 @@ def on_files_there_are(runs: Iterable[AcceptanceRun], task: str) -> tuple[Accept
         named = [normal_path(word) for word in run.arguments if _FILE.fullmatch(word)]
         if named and named[0] not in made and not run.expects_error:
             if sample and _may_be_made(named[0]):
-                run = replace(run, files={**run.files, named[0]: sample[1] + "\n"}, expected=())
+                kept = run.expected if run.shapes else ()
+                run = replace(run, files={**run.files, named[0]: sample[1] + "\n"}, expected=kept)
                 made.add(named[0])
             else:
-                run = replace(run, expected=("error",), stdin="")
+                run = replace(run, expected=("error",), shapes=(), stdin="")
         made.update(named[1:])  # the program may have written these
         checked.append(run)
     return tuple(checked)
@@ -204,17 +209,20 @@ def judge(run: AcceptanceRun, outcome: dict[str, Any]) -> RunResult:
         waits = "EOFError" in last
         return RunResult(run.line, 0, fault="asks with input(), which nobody answers" if waits else stderr.strip())
     seen, refused = _seen(stdout, stderr), outcome["exit_code"] != 0
-    shown = _REFUSED if refused else "\n".join(map(_plain, stdout.strip().splitlines()))
+    shown = REFUSED if refused else "\n".join(map(_plain, stdout.strip().splitlines()))
     if run.expects_error:
         difference = "" if refused else f"must end with an error message and exit code 1, but: {seen}"
         return RunResult(run.line, 2 * refused, difference=difference, shown=shown, nearness=float(refused))
     if refused:
         return RunResult(run.line, 0, difference=f"must work, but: {seen}", shown=shown)
-    missing = _missing(run.expected, stdout)
-    if missing is None:
-        return RunResult(run.line, 2, shown=shown, nearness=1.0)
-    difference = f"must print {missing!r}, but: {seen}"
-    return RunResult(run.line, 1, difference=difference, shown=shown, nearness=_nearness(run.expected, stdout))
+    if run.shapes:
+        lacking = _not_of_shape(run, stdout)
+        like, nearness = "a line like ", 1 - len(lacking) / len(run.shapes)
+    else:
+        lacking = _missing(run.expected, stdout)
+        like, nearness = "", _nearness(run.expected, stdout) if lacking else 1.0
+    difference = f"must print {like}{lacking[0]!r}, but: {seen}" if lacking else ""
+    return RunResult(run.line, 1 if lacking else 2, difference=difference, shown=shown, nearness=nearness)
 
 
 def _unsure_lines(text: str, tokens: Sequence[Token]) -> set[int]:
@@ -313,13 +321,17 @@ def _program_run(
     return AcceptanceRun(line, tuple(arguments), stdin or "", dict(files), expected)
 
 
-def _missing(expected: Sequence[str], stdout: str) -> str | None:
-    """The first expected line that does not appear, in order, among the lines printed."""
+def _missing(expected: Sequence[str], stdout: str) -> list[str]:
+    """The first expected line that does not appear, in order, among the lines printed; none where all do."""
     printed = iter([_plain(line) for line in stdout.splitlines()])
-    for line in expected:
-        if not any(_plain(line) == candidate for candidate in printed):
-            return line
-    return None
+    return [line for line in expected if not any(_plain(line) == candidate for candidate in printed)][:1]
+
+
+def _not_of_shape(run: AcceptanceRun, stdout: str) -> list[str]:
+    """Those of the expected lines to whose shape no line printed conforms."""
+    printed = [line.strip() for line in stdout.splitlines()]
+    pairs = zip(run.expected, run.shapes, strict=True)
+    return [line for line, shape in pairs if not any(re.fullmatch(shape, one, re.IGNORECASE) for one in printed)]
 
 
 def _nearness(expected: Sequence[str], stdout: str) -> float:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import sandbox
-from chatdev.acceptance import TRACEBACK, AcceptanceRun, RunResult, execute_session, judge
+from chatdev.acceptance import REFUSED, TRACEBACK, AcceptanceRun, RunResult, execute_session, judge
 from chatdev.command_line import CommandLine
 from chatdev.given import Given
 from chatdev.neglect import neglected
@@ -35,7 +35,8 @@ _SHOWN_FAULT_LINES = 8
 class Verdict:
     """What is known of a product. `status` is `runs`, `fails` or `not_verifiable`, `reason` says why.
 
-    `flaws` are places where it reads as if it went wrong, though nobody has seen it go wrong.
+    `flaws` are places where it reads as if it went wrong, though nobody has seen it go wrong. `probes` tell which
+    of two programs is the likelier one and prove nothing of one alone; see chatdev.probes.
     """
 
     broken: tuple[Finding, ...]
@@ -44,6 +45,7 @@ class Verdict:
     reason: str
     results: tuple[RunResult, ...] = ()
     flaws: tuple[Finding, ...] = ()
+    probes: tuple[RunResult, ...] = ()
 
     @property
     def works(self) -> bool:
@@ -54,6 +56,11 @@ class Verdict:
     def passed(self) -> bool:
         """Works, and every acceptance run ended and showed what was written down."""
         return self.works and all(result.points == 2 for result in self.results)
+
+    @property
+    def seen(self) -> bool:
+        """Whether an acceptance run showed anything but that the program refuses."""
+        return any(result.shown and result.shown != REFUSED for result in self.results)
 
     @property
     def behaviour(self) -> Behaviour:
@@ -67,8 +74,10 @@ class Verdict:
 
     @property
     def shown(self) -> tuple[float, ...]:
-        """How much a working program shows of what was written down, larger is better; flaws count last."""
-        return (self.points, round(sum(result.nearness for result in self.results), 2), -len(self.flaws))
+        """How much a working program shows of what must be seen, larger is better; flaws count last."""
+        seen = (*self.results, *self.probes)
+        points, nearness = sum(result.points for result in seen), sum(result.nearness for result in seen)
+        return (points, round(nearness, 2), -len(self.flaws))
 
     @property
     def rank(self) -> tuple[int, ...]:
@@ -106,6 +115,7 @@ def check(
     line: CommandLine | None = None,
     isolated: bool = True,
     given: Given | None = None,
+    probes: Sequence[AcceptanceRun] = (),
 ) -> Verdict:
     """Check `files`, which lie in `product`. Executions are journalled, and recalled in a resumed run.
 
@@ -128,23 +138,21 @@ def check(
         return {"status": verdict.status, "reason": verdict.reason, "execution": execution}
 
     started = _recorded(journal, "start", files, ["python", "main.py"], start)
-    results: tuple[RunResult, ...] = ()
-    ended_well: list[bool] = []
-    if runs:
-        command = [run.line for run in runs]
-        session = _recorded(
-            journal,
-            "acceptance",
-            files,
-            command,
-            lambda: {"runs": execute_session(product, runs, isolated=isolated, ignore=ignore)},
-        )
-        pairs = list(zip(runs, session["runs"], strict=False))
-        results = tuple(judge(run, outcome) for run, outcome in pairs)
-        ended_well = [outcome["exit_code"] == 0 for run, outcome in pairs if not run.expects_error]
+
+    def session(purpose: str, runs: Sequence[AcceptanceRun]) -> list[tuple[AcceptanceRun, dict[str, Any]]]:
+        def live() -> dict[str, Any]:
+            return {"runs": execute_session(product, runs, isolated=isolated, ignore=ignore)}
+
+        outcomes = _recorded(journal, purpose, files, [run.line for run in runs], live) if runs else {"runs": []}
+        return list(zip(runs, outcomes["runs"], strict=False))
+
+    pairs = session("acceptance", runs)
+    results = tuple(judge(run, outcome) for run, outcome in pairs)
+    ended_well = [outcome["exit_code"] == 0 for run, outcome in pairs if not run.expects_error]
+    probed = tuple(judge(run, outcome) for run, outcome in session("probes", probes) if run.expected)
     status, reason = _status(started, ended_well, line is not None and line.needs_arguments)
     flaws = before.new((*undefined_names(files), *neglected(line, files["main.py"])))
-    return Verdict((), missing, status, reason, results, flaws)
+    return Verdict((), missing, status, reason, results, flaws, probed)
 
 
 def _status(started: dict[str, Any], ended_well: Sequence[bool], needs_arguments: bool) -> tuple[str, str]:

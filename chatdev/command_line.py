@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 
-_SNIPPET = re.compile(r"`([^`\n]+)`")
+SNIPPET = re.compile(r"`([^`\n]+)`")
 _CALL = re.compile(r"^(?:python3?\s+main\.py(?!\S)|main\.py(?=\s))\s*(.*)$")
 _ARGUMENT = re.compile(r"^\[?\"?[A-Z][A-Z0-9_-]*\"?\]?$")
 _COMMAND = re.compile(r"^[a-z][a-z-]*$")
@@ -38,7 +38,8 @@ _KEEPS_JSON = re.compile(
 )
 _NEEDS_FILE = re.compile(r"\b(?:missing|no such) file\b[^.]*\b(?:error|message)\b", re.IGNORECASE)
 _REST = "..."
-_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`])")
+# Not within a snippet: after one, the marks that follow are even in number.
+SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`])(?=[^`]*(?:`[^`]*`[^`]*)*$)")
 _PRINTS = re.compile(r"\bprints\b(?! (?:nothing|no)\b)")
 LEAVING = ("quit", "exit", "stop")
 # "(normal if left out)", "(default 6)", "(5 by default)": said within a sentence or two of the notation.
@@ -258,7 +259,7 @@ def _in_order(arguments: Sequence[Argument]) -> bool:
 
 def _snippets(task: str) -> Iterator[tuple[str, str, str]]:
     """Each snippet with the text just before it and the text after it up to the next one."""
-    matches = [match for match in _SNIPPET.finditer(task) if match[1].strip()]
+    matches = [match for match in SNIPPET.finditer(task) if match[1].strip()]
     for place, match in enumerate(matches):
         end = matches[place + 1].start() if place + 1 < len(matches) else len(task)
         yield match[1].strip(), task[max(0, match.start() - 20) : match.start()], task[match.end() : end]
@@ -286,7 +287,7 @@ def _command(snippet: str, default: str = "''") -> Command | None:
 def _printing(task: str, commands: Mapping[str, Command]) -> set[str]:
     """The commands of which a sentence of the task says, and of no other, that they print something."""
     printing: set[str] = set()
-    for sentence in _SENTENCE.split(task):
+    for sentence in SENTENCE.split(task):
         words = [snippet.removeprefix("python main.py ").split()[0] for snippet, _, _ in _snippets(sentence)]
         named = [word for word in dict.fromkeys(words) if word in commands]
         if named and _PRINTS.search(sentence):

@@ -44,13 +44,22 @@ def always(handoff: Handoff, verdict: Verdict) -> str:
 
 
 def where_it_fails(handoff: Handoff, verdict: Verdict) -> str:
-    """The policy `cascade`: a first draft that shows all that was written down beforehand is good enough."""
+    """The policy `cascade`: a first draft that shows all that was written down beforehand is good enough.
+
+    Where that is nothing, what the task itself shows decides.
+    """
     if not verdict.works:
         return f"the first draft does not work: {verdict.reason}"
     wrong = sum(result.points < 2 for result in verdict.results)
     if wrong:
         return f"the first draft differs in {wrong} of {len(verdict.results)} acceptance runs"
-    return f"the first draft reads wrong: {verdict.flaws[0].why}" if verdict.flaws else ""
+    if verdict.flaws:
+        return f"the first draft reads wrong: {verdict.flaws[0].why}"
+    failing = [probe for probe in verdict.probes if probe.points < 2]
+    if failing and not verdict.seen:
+        why = failing[0].difference or "must end well"
+        return f"no acceptance run shows what the first draft does, and a probe {why}"
+    return ""
 
 
 def most_agreed(verdict: Verdict, agreement: float) -> tuple[float, ...]:

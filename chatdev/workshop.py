@@ -22,6 +22,7 @@ from chatdev.images import NoPicture, Painter, mentioned, placeholder
 from chatdev.missing_imports import with_missing_imports
 from chatdev.patching import framed, patched
 from chatdev.phase import Phase
+from chatdev.probes import probes
 from chatdev.reply import Reply, parse_reply, render_files
 from chatdev.strays import at_home
 from chatdev.workspace import Change, Workspace
@@ -167,7 +168,8 @@ class Workshop:
         sources = [each.get("main.py", "") for each in files]
 
         def weak(source: str, verdict: Verdict) -> list[str]:
-            blamed = suspects(environment.command_line, source, environment.runs, verdict)
+            runs = (*environment.runs, *probes(environment.task))
+            blamed = suspects(environment.command_line, source, runs, verdict)
             found = (finding.name for finding in (*verdict.missing, *verdict.flaws) if finding.path == "main.py")
             return list(dict.fromkeys([*blamed, *found]))
 
@@ -200,6 +202,7 @@ class Workshop:
                 line=environment.command_line,
                 isolated=self.isolated,
                 given=environment.given or self._foreign(),
+                probes=probes(environment.task),
             )
         return self.verdicts[known]
 
@@ -212,18 +215,20 @@ def refusals(reply: Reply) -> tuple[str, ...]:
 def suspects(
     line: CommandLine | None, source: str, runs: Sequence[AcceptanceRun], verdict: Verdict
 ) -> dict[str, list[str]]:
-    """The functions of `source` that do the commands of failing runs, each with the lines of those runs.
+    """The functions of `source` that do the commands of failing `runs`, each with the lines of those runs.
 
-    None where the program is called without commands, or where it is broken as a whole.
+    Where a run types several commands, the last one is to blame. None where the program is called without
+    commands, or where it is broken as a whole.
     """
     tree = python_tree(source)
     if line is None or tree is None or verdict.broken:
         return {}
     known = definitions(tree)
-    wrong = {result.line for result in verdict.results if result.points < 2}
+    wrong = {result.line for result in (*verdict.results, *verdict.probes) if result.points < 2}
     found: dict[str, list[str]] = {}
     for run in runs:
-        function = function_name("".join(run.arguments[len(line.leading) :][:1]))
+        called = (run.stdin.split("\n")[-2:-1] if line.from_lines else run.arguments[len(line.leading) :])[:1]
+        function = function_name("".join(called).split(" ")[0])
         if run.line in wrong and function in known:
             found.setdefault(function, []).append(run.line)
     return found
