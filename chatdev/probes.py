@@ -25,7 +25,8 @@ _PART = re.compile(r"\d{4}-\d\d-\d\d|\d+\.\d+|\d+|\.\.\.|(?:[^\W\d]|_)+|\s+|.")
 _SOMETHING = re.compile(r"\d|[A-Z]{2}|\bN\b|:")
 _OR = re.compile(r"\s*,?\s*or\s*")
 _CALL = re.compile(r"^(?:python3? )?main\.py\s*")
-_WORDS, _NUMBERS, _DECIMALS = ("alpha", "beta"), ("2", "3"), ("0.25", "12.50")
+# Written as no program would that pads decimals: who prints it as it came in is found out.
+_WORDS, _NUMBERS, _DECIMALS = ("alpha", "beta"), ("2", "3"), ("0.5", "12.5")
 _BY_NAME: Mapping[str, tuple[str, str]] = {
     r"DATE$|DAY$": ("2024-03-05", "2024-03-06"),
     r"E?MAIL$": ("alpha@example.org", "beta@example.org"),
