@@ -265,7 +265,7 @@ def test_a_graphical_interface_is_asked_for_where_it_is_wanted(tmp_path: Path, v
 FLAGS = ("clear_structure", "gui_design", "git_management", "web_spider", "self_improve", "with_memory")
 
 
-@pytest.mark.parametrize("config", ["Art", "Human", "Incremental"])
+@pytest.mark.parametrize("config", ["Art", "Draft", "Human", "Incremental"])
 @pytest.mark.parametrize("value", ["True", "False"])
 def test_flags_combine_freely_with_every_company(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, config: str, value: str
