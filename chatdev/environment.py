@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from chatdev.acceptance import AcceptanceRun, shown
@@ -150,6 +151,7 @@ class Environment:
         }
 
 
+@cache
 def _text(name: str) -> str:
     return (_PROMPTS / f"{name}.txt").read_text(encoding="utf-8")
 
