@@ -11,7 +11,7 @@ from statistics import median
 
 import console
 from calibration import CalibrationError
-from calibration.fit import MINIMUM
+from calibration.fit import MINIMUM, fit
 from calibration.labels import Group, Response, by_group, read_runs
 from calibration.quantiles import METHODS
 from calibration.separation import Bin, aurc, auroc, auroc_interval, kolmogorov_smirnov, prr, reliability
@@ -43,7 +43,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _fit(options: Options) -> None:
     responses = _read(options.warehouses, observed_only=options.observed_only)
-    with open_store(options.store or default_store(options.warehouses[0]), create=True) as store:
+    path = options.store or default_store(options.warehouses[0])
+    if not path.exists():
+        # What cannot be learnt from is refused before there is an empty store.
+        fit(responses, options.method, options.alpha)
+    with open_store(path, create=True) as store:
         _print_snapshot(store.learn(responses, options.method, options.alpha), store.path)
 
 
@@ -176,8 +180,12 @@ def _history(store: Store) -> dict[Group, list[Response]]:
 
 
 def _share(text: str) -> float:
-    if not 0 < (share := float(text)) < 1:
-        raise argparse.ArgumentTypeError("must lie between 0 and 1")
+    try:
+        share = float(text)
+    except ValueError:
+        share = 0.0
+    if not 0 < share < 1:
+        raise argparse.ArgumentTypeError(f"must lie between 0 and 1, not {text!r}")
     return share
 
 
@@ -220,12 +228,12 @@ def _parser() -> argparse.ArgumentParser:
         added.set_defaults(run=run)
         return added
 
-    fit = command("fit", _fit, "learn thresholds from the runs in a WareHouse", store=None)
+    learn = command("fit", _fit, "learn thresholds from the runs in a WareHouse", store=None)
     about = "for maintainers: add observed runs to the history shipped with the project, and learn from all of it"
     renew = commands.add_parser("ship", help=about, description=about)
     renew.add_argument("--folder", type=Path, default=FOLDER, help="default: %(default)s")
     renew.set_defaults(run=_ship)
-    for learning in (fit, renew):
+    for learning in (learn, renew):
         learning.add_argument(
             "warehouses", nargs="+", type=Path, metavar="WAREHOUSE", help="a folder of product folders"
         )
@@ -238,14 +246,15 @@ def _parser() -> argparse.ArgumentParser:
             default=0.1,
             help="share of correct answers that may trigger (default: %(default)s)",
         )
-    fit.add_argument("--observed-only", action="store_true", help="leave out runs not made with --uq observe")
+    learn.add_argument("--observed-only", action="store_true", help="leave out runs not made with --uq observe")
     show = command("show", _show, "the thresholds, and which subtasks lack how many answers")
-    show.add_argument("--shipped", action="store_true", help="those that come with the project")
+    shown = show.add_mutually_exclusive_group()
+    shown.add_argument("--shipped", action="store_true", help="those that come with the project")
     check = command("check", _check, "does u tell wrong answers from right ones?")
     check.add_argument("--plot", type=Path, metavar="PNG", help="also draw a reliability plot")
     command("drift", _drift, "have recent scores moved?")
     export = command("export", _export, "write a snapshot as JSON")
-    for pinned in (show, check, export):
+    for pinned in (shown, check, export):
         pinned.add_argument("--snapshot", type=int, metavar="NUMBER", help="default: the newest")
     for exchange in (export, command("import", _import, "add a snapshot from JSON")):
         exchange.add_argument("file", type=Path)

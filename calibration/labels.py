@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -86,32 +87,30 @@ class Past:
 def read_runs(warehouses: Iterable[Path], *, observed_only: bool = False) -> Past:
     """Label every measured answer of the runs in `warehouses` (folders of product folders).
 
-    A run found twice counts once. Truncated and foreign journals, and with `observed_only` the runs that
-    acted on doubtful answers, are named in `skipped`. Raises CalibrationError where a warehouse is not
-    there or holds no journal, or one holds an uncertainty that is not a number.
+    A run found twice counts once. Truncated and foreign journals, with `observed_only` the runs that acted on
+    doubtful answers, and warehouses without a journal beside others with some are named in `skipped`. Raises
+    CalibrationError where a warehouse is not there, where none holds a journal, and where one holds an
+    uncertainty that is not a number.
     """
+    found = {warehouse: _journals(warehouse) for warehouse in warehouses}
+    if not any(found.values()):
+        raise CalibrationError(f"{next(iter(found))} holds no runs; give the folder in which product folders lie.")
     runs: dict[str, list[Response]] = {}
-    skipped: dict[Path, str] = {}
-    for warehouse in warehouses:
-        if not warehouse.is_dir():
-            raise CalibrationError(f"There is no folder {warehouse}; give the one in which product folders lie.")
-        paths = sorted(warehouse.glob(f"*/{FILE_NAME}"))
-        if not paths:
-            raise CalibrationError(f"{warehouse} holds no runs; give the folder in which product folders lie.")
-        for path in paths:
-            try:
-                events = read(path)
-                reason = _unusable(events, observed_only)
-                if not reason:
-                    runs[_identity(events)] = responses(events)
-            except JournalError as error:
-                reason = str(error)
-            except (AttributeError, LookupError, TypeError, ValueError, OverflowError) as error:
-                reason = f"{path}: an event lacks what it should hold ({error!r})"
-            except CalibrationError as error:
-                raise CalibrationError(f"{path}: {error}") from error
-            if reason:
-                skipped[path.parent] = reason
+    skipped = {warehouse: "it holds no runs" for warehouse, paths in found.items() if not paths}
+    for path in chain.from_iterable(found.values()):
+        try:
+            events = read(path)
+            reason = _unusable(events, observed_only)
+            if not reason:
+                runs[_identity(events)] = responses(events)
+        except JournalError as error:
+            reason = str(error)
+        except (AttributeError, LookupError, TypeError, ValueError, OverflowError) as error:
+            reason = f"{path}: an event lacks what it should hold ({error!r})"
+        except CalibrationError as error:
+            raise CalibrationError(f"{path}: {error}") from error
+        if reason:
+            skipped[path.parent] = reason
     return Past([response for run in runs.values() for response in run], len(runs), skipped)
 
 
@@ -148,6 +147,12 @@ def by_group(answers: Iterable[Response]) -> dict[Group, list[Response]]:
     for answer in answers:
         groups[answer.group].append(answer)
     return dict(sorted(groups.items()))
+
+
+def _journals(warehouse: Path) -> list[Path]:
+    if not warehouse.is_dir():
+        raise CalibrationError(f"There is no folder {warehouse}; give the one in which product folders lie.")
+    return sorted(warehouse.glob(f"*/{FILE_NAME}"))
 
 
 def _unusable(events: Sequence[Event], observed_only: bool) -> str:

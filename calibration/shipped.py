@@ -66,7 +66,7 @@ def read_history(path: Path) -> list[Response]:
         if tuple(head) != _HEAD:
             raise ValueError(f"its columns are {','.join(head)}")
         return [_response(*row) for row in rows]
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, csv.Error) as error:
         raise CalibrationError(f"{path} is not a history of this version ({error}).") from error
 
 

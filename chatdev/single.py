@@ -71,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.resume:
             raise BadArguments("--resume: there is nothing to go on with, for it is one prompt; leave it out.")
         check_settings(settings, None)
-        model = open_model(settings.model, base_url=settings.base_url)
+        model = open_model(settings.model, base_url=settings.base_url, quantize=settings.quantize)
         try:
             _, code = answer_once(settings, options.warehouse, model)
         finally:

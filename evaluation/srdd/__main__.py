@@ -58,8 +58,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _generate(options: Options) -> int:
-    # An evaluation that is told to end must end its runs and its engine too.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # An evaluation that is told to end, or whose terminal is closed, must end its runs and its engine too.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
+            signal.signal(number, signal.default_int_handler)
     tasks = _tasks(options)
     arms = [arm_of(text) for text in options.arm or ("chatdev", "ua-chatdev", "single")]
     if len({arm.name for arm in arms}) < len(arms):
@@ -188,15 +190,18 @@ def _fetch(options: Options) -> int:
 
 def _shard(text: str) -> tuple[int, int]:
     number, _, of = text.partition("/")
-    shard = int(number), int(of)
-    if not 1 <= shard[0] <= shard[1]:
-        raise argparse.ArgumentTypeError("must be I/N with I from 1 to N")
-    return shard
+    if not (number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
+        raise argparse.ArgumentTypeError(f"must be I/N with I from 1 to N, not {text!r}")
+    return int(number), int(of)
 
 
 def _seconds(text: str) -> float:
-    if not 0 < (seconds := float(text)) <= _LONGEST:
-        raise argparse.ArgumentTypeError(f"must be above 0 and at most {_LONGEST}")
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= _LONGEST:
+        raise argparse.ArgumentTypeError(f"must be above 0 and at most {_LONGEST}, not {text!r}")
     return seconds
 
 

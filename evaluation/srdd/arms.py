@@ -24,6 +24,8 @@ BUILT_IN: Mapping[str, tuple[str, ...]] = {
     "single": ("-m", "chatdev.single"),
 }
 _NAME = re.compile(r"[\w.-]+")
+_COMMON = ("--task", "--name", "--org", "--model", "--base-url", "--seed", "--warehouse", "--resume")
+"""Flags of run.py that the evaluation gives itself, after those of the arm."""
 
 
 @dataclass(frozen=True)
@@ -80,12 +82,20 @@ def arm_of(text: str) -> Arm:
     if not words:
         raise EvaluationError(f"--arm {text}: what is to be run?")
     if words[0].startswith("--"):
+        for word in words:
+            if word.startswith("--") and any(flag.startswith(word.partition("=")[0]) for flag in _COMMON):
+                raise EvaluationError(
+                    f"--arm {name}: {word} is the same for all arms; leave it out. --model, --base-url and --seed "
+                    "are told to generate."
+                )
         return Arm(name, ("run.py", *words), own=True)
     if not any("{workspace}" in word for word in words):
         raise EvaluationError(f"--arm {name}: the command must say where the product goes, with {{workspace}}.")
     if not shutil.which(words[0]):
         raise EvaluationError(f"--arm {name}: there is no command {words[0]!r} here.")
-    return Arm(name, words, own=False)
+    # It is started in the workspace, where a relative path leads nowhere.
+    program = os.path.abspath(words[0]) if os.sep in words[0] else words[0]
+    return Arm(name, (program, *words[1:]), own=False)
 
 
 def command_of(arm: Arm, task: Task, setting: Setting, workspace: Path, resume: Path | None) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import urllib.request
+from http.client import HTTPException
 from pathlib import Path
 
 from evaluation.srdd import EvaluationError
@@ -27,9 +28,12 @@ def fetch(url: str, file: Path) -> int:
     try:
         with urllib.request.urlopen(url, timeout=_PATIENCE) as response:
             data = response.read(_LARGEST + 1)
+            promised = int(response.headers.get("Content-Length", len(data)))
         if len(data) > _LARGEST:
             raise ValueError("it is larger than 10 MB")
-    except (OSError, ValueError) as error:
+        if len(data) < promised:
+            raise ValueError(f"only {len(data)} of {promised} bytes came")
+    except (OSError, ValueError, HTTPException) as error:
         raise EvaluationError(f"{url} cannot be had ({error}). Get it another way, for --tasks.") from error
     file.parent.mkdir(parents=True, exist_ok=True)
     part = file.with_name(f"{file.name}.part")

@@ -32,10 +32,10 @@ def pending(jobs: Sequence[Job]) -> list[Job]:
         if known and (known.text, known.settings) != (job.task.text.strip(), job.settings()):
             wanted = {"text": job.task.text.strip(), **job.settings()}
             there = {"text": known.text, **known.settings}
-            name = next(key for key in wanted if wanted[key] != there.get(key))
+            name = next(key for key in wanted | there if wanted.get(key) != there.get(key))
             raise EvaluationError(
                 f"{job.folder} was made with other settings ({name} was {there.get(name)!r}, is "
-                f"{wanted[name]!r}); choose another --out, or the settings of then."
+                f"{wanted.get(name)!r}); choose another --out, or the settings of then."
             )
         if known is None or known.failure in RETRIED:
             waiting.append(job)

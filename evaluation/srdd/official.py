@@ -60,10 +60,13 @@ def executability(folder: Path, *, isolated: bool = True) -> float:
 
 
 def task_text(folder: Path) -> str | None:
-    """What the script takes for the task: the first text file it comes across. None where it would die."""
+    """What the script takes for the task: the first text file it comes across.
+
+    None where it would die: without any, and of a broken link. Of a pipe it would wait for ever.
+    """
     texts = (Path(parent, name) for parent, _, names in os.walk(folder) for name in names if name.endswith(".txt"))
     first = next(texts, None)
-    return first.read_text(encoding="utf-8", errors="replace") if first else None
+    return first.read_text(encoding="utf-8", errors="replace") if first and first.is_file() else None
 
 
 def code_text(folder: Path) -> str:

@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from evaluation.srdd import EvaluationError
+
 FILE_NAME = "result.json"
 
 
@@ -40,11 +42,16 @@ def write(result: Result, folder: Path) -> None:
 
 
 def read(folder: Path) -> Result | None:
-    """The result in `folder`; None where there is none yet."""
+    """The result in `folder`; None where there is none yet. Raises EvaluationError where it is something else."""
+    path = folder / FILE_NAME
     try:
-        return Result(**json.loads((folder / FILE_NAME).read_text(encoding="utf-8")))
+        return Result(**json.loads(path.read_text(encoding="utf-8")))
     except (FileNotFoundError, NotADirectoryError):
         return None
+    except (ValueError, TypeError) as error:
+        raise EvaluationError(
+            f"{path} is not what an evaluation wrote ({error}). Move {folder} away; its task is run again then."
+        ) from error
 
 
 def read_all(out: Path) -> Iterator[tuple[Path, Result]]:

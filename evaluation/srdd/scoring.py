@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from hashlib import sha256
@@ -22,6 +23,7 @@ from journal import JournalError
 
 MODES = ("strict", "official", "behaviour")
 FILE_NAME = "scores.jsonl"
+_BEGINNING = '{"digest": "'
 
 
 @dataclass(frozen=True)
@@ -89,23 +91,23 @@ def items_in(folder: Path) -> tuple[list[Item], list[str]]:
 
     Raises EvaluationError where it is neither.
     """
-    results = list(result.read_all(folder))
-    if results:
-        return [
-            Item(one.arm, one.task, one.category, one.text, home / one.product, one.failure, one.seconds)
-            for home, one in results
-        ], []
     if not folder.is_dir():
         raise EvaluationError(f"There is no folder {folder}. Give the --out of generate, or a WareHouse.")
     folders = sorted(path for path in folder.iterdir() if path.is_dir())
     texts = {path: task_of(path) for path in folders}
     found = [Item(folder.resolve().name, path.name, "", text, path) for path, text in texts.items() if text]
-    if not found:
+    if found:  # first, for programs write a result.json, too
+        return found, [str(path) for path, text in texts.items() if not text]
+    results = list(result.read_all(folder))
+    if not results:
         raise EvaluationError(
             f"{folder} holds no products. Give the --out of generate, or a WareHouse: a folder of product "
             "folders, each with its task in NAME.prompt or meta.txt."
         )
-    return found, [str(path) for path, text in texts.items() if not text]
+    return [
+        Item(one.arm, one.task, one.category, one.text, home / one.product, one.failure, one.seconds)
+        for home, one in results
+    ], []
 
 
 def score_all(
@@ -144,7 +146,7 @@ def score_all(
                     yield known[digest]
                     continue
                 score = _with_consistency(future.result(), item, consistency) if consistency else future.result()
-                file.write(json.dumps({"digest": digest, "how": how, **asdict(score)}, ensure_ascii=False) + "\n")
+                file.write(_line({"digest": digest, "how": how, **asdict(score)}))
                 file.flush()
                 yield score
         finally:
@@ -154,15 +156,15 @@ def score_all(
 def read_scores(path: Path) -> list[Score]:
     """The scores in `path`. Raises EvaluationError."""
     try:
-        return [_score(json.loads(line)) for line in _lines(path)]
+        return [_score(record) for record in _records(path)]
     except FileNotFoundError as error:
         if path.name == FILE_NAME and path.parent.is_dir():
             remedy = f"first: python -m evaluation.srdd score {path.parent}"
         else:
             remedy = "give a folder that python -m evaluation.srdd score has scored, or the file of its scores"
         raise EvaluationError(f"There is no {path}; {remedy}") from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise EvaluationError(f"{path} does not hold scores ({error!r}); remove it and score again.") from error
+    except (KeyError, TypeError) as error:
+        raise EvaluationError(f"{path} does not hold scores ({error!r}); score again.") from error
 
 
 def examine(item: Item, scoring: Scoring) -> Score:
@@ -236,9 +238,29 @@ def _sha256(value: list[Any]) -> str:
     return sha256(json.dumps(value, default=attrgetter("pattern")).encode()).hexdigest()[:16]
 
 
-def _lines(path: Path) -> list[str]:
-    """The lines of JSON in `path`: splitlines would also break them at characters that JSON may hold."""
-    return [line for line in path.read_text(encoding="utf-8").split("\n") if line]
+def _line(record: Mapping[str, Any]) -> str:
+    """A line of the file. In ASCII, for what a file is called may be no text."""
+    return json.dumps(record) + "\n"
+
+
+def _records(path: Path) -> list[dict[str, Any]]:
+    """The records in `path`. Half a line at its end is none: scoring was killed while it wrote.
+
+    Raises EvaluationError for anything else, which may be dear to somebody.
+    """
+    try:
+        # splitlines would also break lines at characters that JSON may hold.
+        *lines, rest = path.read_text(encoding="utf-8").split("\n")
+        records = [json.loads(line) for line in lines if line]
+        if rest.startswith(_BEGINNING):
+            with suppress(ValueError):
+                records.append(json.loads(rest))
+    except ValueError as error:
+        raise EvaluationError(f"{path} does not hold scores ({error}); name another file.") from error
+    whole = all(isinstance(record, dict) and "digest" in record for record in records)
+    if not whole or not rest.startswith(_BEGINNING[: len(rest)]):
+        raise EvaluationError(f"{path} does not hold scores; name another file.")
+    return records
 
 
 def _keep_only(
@@ -250,26 +272,19 @@ def _keep_only(
     """
     if path.is_dir():
         raise EvaluationError(f"--scores {path} is a folder; name a file in it.")
-    kept: dict[str, str] = {}
+    kept: dict[str, dict[str, Any]] = {}
     otherwise: list[dict[str, Any]] = []
-    lines = list(_lines(path)) if path.is_file() else []
-    for number, line in enumerate(lines, 1):
-        try:
-            record = json.loads(line)
-        except ValueError:
-            if number < len(lines):
-                raise EvaluationError(f"--scores {path} holds something else; name another file.") from None
-            continue  # half a line: scoring was killed while it wrote
-        if record.get("digest") not in digests:
+    for record in _records(path) if path.is_file() else []:
+        if record["digest"] not in digests:
             continue
         if record.get("how") == how:
-            kept[record["digest"]] = line
+            kept[record["digest"]] = record
         else:
             otherwise.append(record.get("how") or {})
     part = path.with_name(f"{path.name}.part")
-    part.write_text("".join(f"{line}\n" for line in kept.values()), encoding="utf-8")
+    part.write_text("".join(map(_line, kept.values())), encoding="utf-8")
     os.replace(part, path)
-    return {digest: _score(json.loads(line)) for digest, line in kept.items()}, otherwise
+    return {digest: _score(record) for digest, record in kept.items()}, otherwise
 
 
 def _left_out(otherwise: Sequence[dict[str, Any]], how: dict[str, Any], path: Path) -> str:

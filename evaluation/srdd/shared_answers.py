@@ -78,7 +78,8 @@ def _handler(url: str, folder: Path) -> type[BaseHTTPRequestHandler]:
 
         def _fetched(self, body: bytes) -> _Answered:
             there = urlsplit(url)
-            connection = http.client.HTTPConnection(there.netloc, timeout=_LONGEST_ANSWER)
+            kind = http.client.HTTPSConnection if there.scheme == "https" else http.client.HTTPConnection
+            connection = kind(there.netloc, timeout=_LONGEST_ANSWER)
             headers = {name: value for name, value in self.headers.items() if name.lower() not in _NOT_PASSED_ON}
             try:
                 connection.request(self.command, self.path, body or None, headers)

@@ -20,6 +20,8 @@ BEHAVIOUR = "behaviour"
 
 _COLUMNS = ("Name", "Description", "Category")
 _LONGEST_SLUG = 40  # characters
+_NO_TEXT = re.compile(r"[\x00\ud800-\udfff]")
+"""Characters that no command line takes: NUL, and halves of others, which JSON may hold."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,9 @@ def read_tasks(source: str) -> list[Task]:
         rows = [(task.name, task.task, BEHAVIOUR) for task in load_suite(path)]
     else:
         rows = _rows(path)
+    for number, row in enumerate(rows, 1):
+        if found := _NO_TEXT.search("".join(row)):
+            raise EvaluationError(f"{path}, task {number}: it holds the character {found[0]!r}; remove that.")
     stem = BEHAVIOUR if source == BEHAVIOUR else _slug(path.stem)
     return [
         Task(f"{stem}-{number:04d}-{_slug(name)}", name, category, text)

@@ -271,14 +271,27 @@ def test_of_no_answers_nothing_can_be_said(
     assert f"{imported} holds no answers of runs: python -m calibration fit WAREHOUSE adds them" in told.err
 
 
-@pytest.mark.parametrize("alpha", ["0", "1", "-0.1", "nan"])
+@pytest.mark.parametrize("uq", ["off", "on"])
+def test_where_nothing_can_be_learnt_no_store_is_left_behind(play: Run, tmp_path: Path, uq: str) -> None:
+    play(0.9, uq, next_u=0.1)
+    assert calibrate(["fit", str(tmp_path / "WareHouse")]) == 2
+    assert not (tmp_path / "calibration").exists()
+
+
+def test_the_shipped_thresholds_are_of_one_snapshot(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        calibrate(["show", "--shipped", "--snapshot", "3"])
+    assert "not allowed with argument --shipped" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("alpha", ["0", "1", "-0.1", "nan", "a tenth"])
 def test_a_share_that_is_none_is_refused_before_anything_is_made(
     play: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str], alpha: str
 ) -> None:
     play(0.1, "observe")
     with pytest.raises(SystemExit, match="2"):
         calibrate(["fit", str(tmp_path / "WareHouse"), "--alpha", alpha])
-    assert "--alpha: must lie between 0 and 1" in capsys.readouterr().err
+    assert f"--alpha: must lie between 0 and 1, not '{alpha}'" in capsys.readouterr().err
     assert not (tmp_path / "calibration").exists()
 
 

@@ -180,6 +180,13 @@ def test_a_folder_without_runs_is_refused(tmp_path: Path) -> None:
         read_runs([tmp_path])
 
 
+def test_a_folder_without_runs_beside_others_is_left_out_and_named(tmp_path: Path) -> None:
+    write(tmp_path / "some" / "a", started(), measured("Coding"), ENDED)
+    (tmp_path / "none").mkdir()
+    past = read_runs([tmp_path / "none", tmp_path / "some"])
+    assert (past.runs, past.skipped) == (1, {tmp_path / "none": "it holds no runs"})
+
+
 def test_no_text_of_a_run_is_kept(tmp_path: Path) -> None:
     write(tmp_path / "a", started(), measured("Coding"), ENDED)
     assert "task of A" not in json.dumps([str(response) for response in read_runs([tmp_path]).responses])

@@ -68,3 +68,9 @@ def test_only_a_model_that_was_measured_gets_them(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr("calibration.shipped.FOLDER", tmp_path)
     assert shipped_for("small") == shipped(tmp_path)
     assert shipped_for("other") is None
+
+
+def test_a_history_that_is_no_table_is_told(tmp_path: Path) -> None:
+    (tmp_path / "history.csv").write_text("a" * 200_000)
+    with pytest.raises(CalibrationError, match="is not a history of this version"):
+        read_history(tmp_path / "history.csv")

@@ -38,3 +38,8 @@ def test_a_warehouse_that_cannot_be_made_is_refused(
     (tmp_path / "warehouse").write_text("a file")
     assert main([*arguments, "--task", "Print 1."]) == 2
     assert f"single: No product folder can be made in {tmp_path / 'warehouse'}: " in capsys.readouterr().err
+
+
+def test_only_what_can_be_quantized_is(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*arguments, "--task", "Print 1.", "--quantize"]) == 3
+    assert "Only hf: models are quantized on loading" in capsys.readouterr().err

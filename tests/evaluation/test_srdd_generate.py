@@ -89,7 +89,8 @@ def test_arms_side_by_side_from_tasks_to_report(tmp_path: Path, capsys: pytest.C
 
 
 @isolated_only
-def test_a_run_that_was_stopped_goes_on_where_it_was(tmp_path: Path) -> None:
+@pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGHUP])
+def test_a_run_that_was_stopped_goes_on_where_it_was(tmp_path: Path, told: signal.Signals) -> None:
     tasks, out = tmp_path / "tasks.csv", tmp_path / "out"
     tasks.write_text("Name,Description,Category\nOne,Print a one.,Data\n")
     # The script is a pipe: the run waits for it until it is stopped.
@@ -103,7 +104,7 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(tmp_path: Path) -> None:
     while not home.exists() and time.monotonic() < deadline:
         time.sleep(0.05)
     time.sleep(0.5)
-    process.send_signal(signal.SIGTERM)
+    process.send_signal(told)
     assert process.wait(60) == 130
     assert process.stderr is not None
     assert "the same command goes on" in process.stderr.read()
@@ -193,12 +194,20 @@ def test_an_output_folder_that_cannot_be_is_told_in_a_sentence(
     assert "cannot be used (Not a directory); name another place" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("seconds", ["nan", "-1", "0"])
-def test_a_time_that_is_none_is_refused(tmp_path: Path, seconds: str) -> None:
+@pytest.mark.parametrize("seconds", ["nan", "-1", "0", "soon"])
+def test_a_time_that_is_none_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], seconds: str) -> None:
     generating = ["generate", "--out", str(tmp_path), "--model", "scripted:x", "--arm", "single", "--limit", "1"]
     for command in (generating, ["score", str(tmp_path)]):
         with pytest.raises(SystemExit, match="2"):
             main([*command, "--seconds", seconds])
+        assert f"--seconds: must be above 0 and at most 86400, not '{seconds}'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("shard", ["2", "3/2", "0/2", "a/b", "-1/2"])
+def test_a_part_that_is_none_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], shard: str) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["generate", "--out", str(tmp_path), f"--shard={shard}"])
+    assert f"--shard: must be I/N with I from 1 to N, not '{shard}'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("option", ["--limit=-1", "--per-category=0", "--tokens=-1", "--workers=0", "--seed=-1"])
@@ -258,6 +267,8 @@ def test_shards_are_disjoint_and_together_all(tmp_path: Path, capsys: pytest.Cap
         ("mine=no-such-command {workspace}", "there is no command 'no-such-command'"),
         ("mine='open", "No closing quotation"),
         ("mine=", "what is to be run"),
+        ("large=--uq on --model openai:large", "--model is the same for all arms; leave it out"),
+        ("seven=--see=7", "--see=7 is the same for all arms"),
     ],
 )
 def test_an_arm_that_cannot_be_is_refused(arm: str, message: str) -> None:
@@ -322,3 +333,30 @@ def test_all_workers_of_a_machine_share_one_engine(tmp_path: Path, monkeypatch: 
     assert made == {"tiny@http://127.0.0.1:9/v1"}
     assert main(command) == 0  # all is done: no engine is started
     assert len(engines) == 1
+
+
+def test_a_command_is_found_from_where_the_evaluation_is_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "my-arm"
+    script.write_text("#!/bin/sh\necho 'print(1)' > \"$1/main.py\"\n")
+    script.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    (job,) = jobs_of(tmp_path / "out", arm_of("mine=./my-arm {workspace}"), tasks=[TASK])
+    ended = run_job(job)
+    assert ended is not None
+    assert ended.failure == ""
+    assert (job.folder / "product" / "main.py").read_text() == "print(1)\n"
+
+
+@pytest.mark.parametrize("content", ["[]", '{"tests": 3}', "half a "])
+def test_a_result_that_is_none_of_ours_is_told_by_its_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str
+) -> None:
+    folder = tmp_path / "mine" / "tasks-0001-leap_lister"
+    folder.mkdir(parents=True)
+    (folder / "result.json").write_text(content)
+    arm = f"mine={sys.executable} -c pass {{workspace}}"
+    assert main(["generate", "--out", str(tmp_path), "--model", "scripted:x", "--arm", arm, "--limit", "1"]) == 2
+    assert f"{folder / 'result.json'} is not what an evaluation wrote" in capsys.readouterr().err
+    assert (folder / "result.json").read_text() == content

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -104,3 +105,12 @@ def test_code_loses_comment_lines_and_what_docstrings_hold(product: Make) -> Non
 def test_a_docstring_of_one_newline_takes_all_newlines(product: Make) -> None:
     folder = product({"main.py": 'a = 1\nb = """\n"""\nc = 2\n'})
     assert official.code_text(folder) == 'main.py```Pythona = 1b = """"""c = 2```'
+
+
+def test_a_text_that_cannot_be_read_is_where_the_script_dies(product: Make) -> None:
+    folder = product({"main.py": ""})
+    (folder / "a.txt").symlink_to("nowhere")
+    assert official.task_text(folder) is None
+    (folder / "a.txt").unlink()
+    os.mkfifo(folder / "a.txt")
+    assert official.task_text(folder) is None

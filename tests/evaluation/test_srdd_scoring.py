@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -122,6 +123,7 @@ def test_what_was_scored_is_not_scored_again_unless_it_changed(product: Make, tm
     assert len(embedder.texts) == 4
     with (tmp_path / "scores.jsonl").open("a") as file:
         file.write('{"digest": "half a li')
+    assert len(scoring.read_scores(tmp_path / "scores.jsonl")) == 2
     (changed / "main.py").write_text("print(1000)\n")
     scored(folder, tmp_path, Consistency(embedder, {}), modes=("strict",))
     assert len(embedder.texts) == 6
@@ -196,7 +198,28 @@ def test_a_file_of_something_else_is_not_written_over(
     notes = tmp_path / "notes.txt"
     notes.write_text("Not to be lost.\nNor this.\n")
     command = ["score", str(product(GOOD).parent), "--mode", "behaviour", "--scores"]
-    assert main([*command, str(notes)]) == 2
-    assert notes.read_text() == "Not to be lost.\nNor this.\n"
+    for said in (
+        "Not to be lost.\nNor this.\n",
+        "Not to be lost.",
+        '{"type": "RunStarted"}\n',
+        "[]\n",
+        "5",
+        "\xff",
+    ):
+        notes.write_bytes(said.encode("latin-1"))
+        assert main([*command, str(notes)]) == 2
+        assert main(["report", str(notes)]) == 2
+        assert capsys.readouterr().err.count(f"{notes} does not hold scores") == 2
+        assert notes.read_bytes() == said.encode("latin-1")
     assert main([*command, str(tmp_path)]) == 2
     assert "is a folder; name a file in it" in capsys.readouterr().err
+
+
+def test_a_warehouse_is_one_though_a_program_wrote_a_result(product: Make, tmp_path: Path) -> None:
+    folder = product({**GOOD, "data/result.json": '{"score": 3}'}).parent
+    assert [score.executability for one in scored(folder, tmp_path) if (score := one.strict)] == [1]
+
+
+def test_a_product_whose_name_is_no_text_is_scored(product: Make, tmp_path: Path) -> None:
+    folder = product(GOOD, name=os.fsdecode(b"caf\xe9")).parent
+    assert [one.failure for one in scored(folder, tmp_path, modes=("strict",))] == [""]

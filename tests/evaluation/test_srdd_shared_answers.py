@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import threading
 import urllib.error
@@ -110,3 +111,19 @@ def test_where_answers_cannot_be_shared_it_is_said_before_anything_runs(
         main(["generate", "--out", str(tmp_path / "out"), "--share-answers", *server, *arguments]) == BAD_ARGUMENTS
     )
     assert "--share-answers" in capsys.readouterr().err
+
+
+def test_a_server_behind_tls_is_asked_through_tls(
+    upstream: Upstream, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+
+    class Secret(http.client.HTTPConnection):
+        def __init__(self, host: str, **settings: Any) -> None:
+            made.append(host)
+            super().__init__(host, **settings)
+
+    monkeypatch.setattr(http.client, "HTTPSConnection", Secret)
+    with shared_answers(upstream.url.replace("http:", "https:"), tmp_path) as url:
+        assert asked(url, "same") == {"heard": 1}
+    assert made == [f"127.0.0.1:{upstream.server.server_port}"]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import http.server
+import json
 import re
+import threading
 from collections import Counter
 from pathlib import Path
 
@@ -61,6 +64,7 @@ def test_selection_keeps_the_order_and_repeats_with_its_seed(table: Path) -> Non
         ("", "has no column Name"),
         (HEAD, r"tasks\.csv holds no task"),
         (HEAD + "a,Do it.,c\nb, ,c\n", r"task 2 \(b\): the description is empty"),
+        (HEAD + "a,Do it.,c\nb,Do\0 it.,c\n", r"task 2: it holds the character '\\x00'|line contains NUL"),
     ],
 )
 def test_a_list_that_cannot_be_used_is_told(tmp_path: Path, text: str, message: str) -> None:
@@ -70,6 +74,14 @@ def test_a_list_that_cannot_be_used_is_told(tmp_path: Path, text: str, message: 
         read_tasks(str(path))
     with pytest.raises(EvaluationError, match="cannot be read"):
         read_tasks(str(tmp_path / "missing.csv"))
+
+
+def test_half_a_character_in_a_suite_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "suite.json"
+    checks = [{"title": "it runs", "steps": [{}]}]
+    path.write_text(json.dumps([{"name": "half", "task": "Print \ud83d.", "checks": checks}]))
+    with pytest.raises(EvaluationError, match=r"suite\.json, task 1: it holds the character '.ud83d'"):
+        read_tasks(str(path))
 
 
 def test_the_data_set_is_fetched_only_under_its_licence(
@@ -103,3 +115,24 @@ def test_where_the_data_set_cannot_go_is_told_by_its_name(
     assert f"{tmp_path} is a folder; name a file in it." in capsys.readouterr().err
     assert main([*command, str(table / "srdd.csv")]) == 2
     assert f"{table} cannot be used (File exists); name another place." in capsys.readouterr().err
+
+
+def test_half_a_data_set_is_none(tmp_path: Path) -> None:
+    class Breaking(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", "1000")
+            self.end_headers()
+            self.wfile.write(f"{HEAD}One,Print a one.,Data\n".encode())
+
+        def log_message(self, format: str, *arguments: object) -> None:
+            pass
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Breaking) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with pytest.raises(EvaluationError, match="only 48 of 1000 bytes came"):
+            fetch(f"http://127.0.0.1:{server.server_port}/", tmp_path / "srdd.csv")
+        server.shutdown()
+    with pytest.raises(EvaluationError, match="cannot be had"):
+        fetch("http://127.0.0.1:9/no web address", tmp_path / "srdd.csv")
+    assert not list(tmp_path.iterdir())
