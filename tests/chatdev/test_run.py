@@ -251,7 +251,7 @@ def refused(command: Command, capsys: pytest.CaptureFixture[str], *more: str, co
 def test_an_unknown_company_is_told_which_there_are(command: Command, capsys: pytest.CaptureFixture[str]) -> None:
     said = refused(command, capsys, "--config", "Defualt")
     assert "no company 'Defualt'" in said
-    assert "there are: Art, Default, Human, Incremental" in said
+    assert "there are: Art, Default, Draft, Human, Incremental" in said
 
 
 @pytest.mark.parametrize(
