@@ -31,15 +31,11 @@ _DOES = re.compile(
 _SAID_TO_BE = re.compile(r"\bcommands?\b[^.`]*$", re.IGNORECASE)
 _JOINED = re.compile(r"\s*(?:,|/)?\s*(?:and|or)?\s*")
 _READS_LINES = re.compile(r"standard input|\bstdin\b", re.IGNORECASE)
-_KEEPS_JSON = re.compile(
-    r"json(?=.*(?:\bkeeps\b|\bkept\b|created if missing|missing file means|\bsaves?\b|\blive in\b))"
-    r"|(?:\bkeeps\b|\bkept\b|\blive in\b).*json",
-    re.IGNORECASE | re.DOTALL,
-)
-_NEEDS_FILE = re.compile(r"\b(?:missing|no such) file\b[^.]*\b(?:error|message)\b", re.IGNORECASE)
+_KEPT = re.compile(r"\bkeeps\b|\bkept\b|\blive in\b", re.IGNORECASE)
+_KEPT_THERE = re.compile(rf"{_KEPT.pattern}|created if missing|missing file means|\bsaves?\b", re.IGNORECASE)
+_NEEDS_FILE = re.compile(r"\b(?:missing|no such) file\b[^.]{0,300}\b(?:error|message)\b", re.IGNORECASE)
 _REST = "..."
-# Not within a snippet: after one, the marks that follow are even in number.
-SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`])(?=[^`]*(?:`[^`]*`[^`]*)*$)")
+_GAP = re.compile(r"(?<=[.!?])\s+(?=[A-Z`])")
 _PRINTS = re.compile(r"\bprints\b(?! (?:nothing|no)\b)")
 LEAVING = ("quit", "exit", "stop")
 # "(normal if left out)", "(default 6)", "(5 by default)": said within a sentence or two of the notation.
@@ -142,6 +138,18 @@ class CommandLine:
         return "\n".join(f"{first}{line}{options}".strip() for line in lines)
 
 
+def sentences(task: str) -> list[str]:
+    """The sentences of `task`. None ends within a snippet: after one, the marks that follow are even in number."""
+    found, begun, counted, left = list[str](), 0, 0, task.count("`")
+    for gap in _GAP.finditer(task):
+        left -= task.count("`", counted, gap.end())
+        counted = gap.end()
+        if left % 2 == 0:
+            found.append(task[begun : gap.start()])
+            begun = gap.end()
+    return [*found, task[begun:]]
+
+
 @cache
 def read_command_line(task: str) -> CommandLine | None:
     """The command line that `task` describes, or None where it is not understood to the last word.
@@ -178,9 +186,16 @@ def read_command_line(task: str) -> CommandLine | None:
         tuple(replace(command, prints=word in printing) for word, command in commands.items()),
         tuple(options.values()),
         from_lines,
-        bool(_KEEPS_JSON.search(task)),
+        _keeps_json(task),
         bool(_NEEDS_FILE.search(task)),
     )
+
+
+def _keeps_json(task: str) -> bool:
+    """Whether the task says of data that it is kept, and of JSON that it is in it, the one before the other."""
+    said = task.lower()
+    first, last = said.find("json"), said.rfind("json")
+    return first >= 0 and bool(_KEPT_THERE.search(said, first) or _KEPT.search(said, 0, last))
 
 
 def _commands(snippets: Sequence[tuple[str, str, str]]) -> dict[str, Command] | None:
@@ -287,7 +302,7 @@ def _command(snippet: str, default: str = "''") -> Command | None:
 def _printing(task: str, commands: Mapping[str, Command]) -> set[str]:
     """The commands of which a sentence of the task says, and of no other, that they print something."""
     printing: set[str] = set()
-    for sentence in SENTENCE.split(task):
+    for sentence in sentences(task):
         words = [snippet.removeprefix("python main.py ").split()[0] for snippet, _, _ in _snippets(sentence)]
         named = [word for word in dict.fromkeys(words) if word in commands]
         if named and _PRINTS.search(sentence):

@@ -105,7 +105,9 @@ def drafting_hook(
         reason = policy.doubt(handoff, handoff.trial(handoff.answer))
         if not reason:
             return handoff.answer
-        prompt, length = handoff.answer.usage.prompt_tokens, len(handoff.answer.tokens)
+        usage = handoff.answer.usage
+        # A server need not tell the tokens, but how many they were.
+        prompt, length = usage.prompt_tokens, max(usage.completion_tokens, len(handoff.answer.tokens))
         more = int(min(drafting.more, (left() - prompt) / max(1, length)))
         if more < drafting.more:
             note = f"{reason}; the budget has {left():.0f} tokens left, enough for {max(0, more)} more drafts"

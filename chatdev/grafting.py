@@ -68,20 +68,29 @@ def grafted(program: str, donor: str, function: str) -> str:
 
 
 def _parts(source: str) -> dict[str, str]:
-    """The source of what a module defines and assigns at its top level, by name."""
+    """The source of what a module defines, imports and assigns at its top level, by name."""
     tree = python_tree(source)
     parts = {}
     for node in tree.body if tree else []:
-        targets = node.targets if isinstance(node, ast.Assign) else []
-        names = [name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)]
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            names = [node.name]
-        parts.update(dict.fromkeys(names, source_of(source, node)))
+        parts.update(dict.fromkeys(_bound(node), source_of(source, node)))
     return parts
 
 
+def _bound(node: ast.stmt) -> list[str]:
+    """The names that a statement gives a meaning; `known["a"] = 1` gives `known` none."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return [node.name]
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return [(alias.asname or alias.name).partition(".")[0] for alias in node.names]
+    if isinstance(node, ast.Assign | ast.AnnAssign):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        inner = [part for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)]
+        return [name.id for name in inner if isinstance(name.ctx, ast.Store)]
+    return []
+
+
 def _names(source: str) -> set[str]:
-    return {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
+    return {node.id for node in ast.walk(python_tree(source) or ast.Module([], [])) if isinstance(node, ast.Name)}
 
 
 def _merit(verdict: Verdict) -> tuple[float, ...]:

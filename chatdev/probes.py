@@ -14,9 +14,10 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import pairwise
 
 from chatdev.acceptance import AcceptanceRun, on_files_there_are, with_files_of_the_task
-from chatdev.command_line import LEAVING, SENTENCE, SNIPPET, Argument, Command, CommandLine, read_command_line
+from chatdev.command_line import LEAVING, SNIPPET, Argument, Command, CommandLine, read_command_line, sentences
 
 MOST_PROBES = 8
 _PRINTS = re.compile(r"\b(?:print|show|output|display)(?:s|ing)?\b", re.IGNORECASE)
@@ -25,15 +26,23 @@ _PART = re.compile(r"\d{4}-\d\d-\d\d|\d+\.\d+|\d+|\.\.\.|(?:[^\W\d]|_)+|\s+|.")
 _SOMETHING = re.compile(r"\d|[A-Z]{2}|\bN\b|:")
 _OR = re.compile(r"\s*,?\s*or\s*")
 _CALL = re.compile(r"^(?:python3? )?main\.py\s*")
+# Of dates and times, how they are written is shown as often as one of them.
+_PLACEHOLDER = re.compile(r"([A-Z])\1")
+# Pieces of a regular expression that may be long, and those of them that may hold anything.
+_WORD, _WILD = r"[\w-]+", (".+", ".*")
+_NUMBER = r"\d+(?!\d)"
 # Written as no program would that pads decimals: who prints it as it came in is found out.
 _WORDS, _NUMBERS, _DECIMALS = ("alpha", "beta"), ("2", "3"), ("0.5", "12.5")
 _BY_NAME: Mapping[str, tuple[str, str]] = {
     r"DATE$|DAY$": ("2024-03-05", "2024-03-06"),
+    r"(?<![A-Z])TIME$": ("09:30", "10:45"),
     r"E?MAIL$": ("alpha@example.org", "beta@example.org"),
     r"FILE$|^IN$": ("alpha.txt", "beta.txt"),
     r"PHONE$": ("5550100", "5550101"),
     r"PRICE$|RATE$|AMOUNT$|COST$": _DECIMALS,
-    r"^N$|NUMBER$|QUANTITY$|COUNT$|LIMIT$|POSITION$|INDEX$|ID$|AGE$|SIZE$|LIVES$|BASE$|FROM$|TO$": _NUMBERS,
+    r"NUMBER$|QUANTITY$|LIMIT$|POSITION$|INDEX$|LIVES$": _NUMBERS,
+    # A MESSAGE is no age.
+    r"(?<![A-Z])(?:N|COUNT|ID|AGE|SIZE|BASE|FROM|TO)$": _NUMBERS,
 }
 
 
@@ -81,41 +90,63 @@ def shapes(task: str, line: CommandLine) -> tuple[Shape, ...]:
         argument.name for one in (*line.commands, Command("", line.leading, "")) for argument in one.arguments
     }
     found: dict[tuple[str, str], Shape] = {}
-    for sentence in SENTENCE.split(task):
+    for sentence in sentences(task):
         since = ended = 0
+        before: Shape | None = None
         for snippet in SNIPPET.finditer(sentence):
             text = _CALL.sub("", snippet[1].strip())
             called = words.get(next(iter(text.split()), ""))
             if called:
-                command, since = called, snippet.end()
-            elif command and _SOMETHING.search(text) and _PRINTS.search(sentence[since : snippet.start()]):
+                command, since, before = called, snippet.end(), None
+            elif command and _PRINTS.search(sentence[since : snippet.start()]):
                 pattern = _pattern(text, prose, names)
-                if _OR.fullmatch(sentence[ended : snippet.start()]) and found:
-                    _, before = found.popitem()
+                if before and _OR.fullmatch(sentence[ended : snippet.start()]):
+                    found.pop((command.word, before.pattern), None)
                     pattern = before.pattern if pattern == before.pattern else f"{before.pattern}|{pattern}"
-                    text = before.text
-                found.setdefault((command.word, pattern), Shape(command, text, pattern))
+                    text = before.text if _SOMETHING.search(before.text) else text
+                before = Shape(command, text, pattern)
+                if _SOMETHING.search(text):
+                    found.setdefault((command.word, pattern), before)
             ended = snippet.end()
     return tuple(found.values())
 
 
 def _pattern(text: str, prose: set[str], names: set[str]) -> str:
-    """The regular expression of lines like `text`: numbers and names may differ, words of the prose may not."""
+    """The regular expression of lines like `text`: numbers and names may differ, words of the prose may not.
+
+    All that may be long, but for the last that may hold anything, ends at the first of what comes after it: there
+    is one way to try a line, and none takes long.
+    """
     parts = list(_PART.findall(text))
-    pattern = ""
+    pieces: list[str] = []
     for place, part in enumerate(parts):
         before, after = "".join(parts[:place])[-1:], "".join(parts[place + 1 :])[:1]
-        pattern += _part_pattern(part, prose, names, labels=after == ":", unit=before.isdigit())
-    return pattern + (".*" if text.endswith(":") else "")
+        piece = _part_pattern(part, prose, names, labels=after == ":", unit=before.isdecimal())
+        if pieces and {piece, pieces[-1]} <= {_WORD, *_WILD}:
+            pieces[-1] = ".+"
+        else:
+            pieces.append(piece)
+    pieces += [".*"] * text.endswith(":")
+    last = max((place for place, piece in enumerate(pieces) if piece in _WILD), default=-1)
+    ended = [_ended(*pair) for pair in pairwise([*pieces, ""])]
+    return "".join(pieces[place] if place == last else piece for place, piece in enumerate(ended))
+
+
+def _ended(piece: str, following: str) -> str:
+    """`piece`, where it may be long without the first character of `following`."""
+    stop = following[:2] if following.startswith("\\") else following[:1]
+    if piece not in (_WORD, *_WILD) or not stop:
+        return piece
+    return f"(?:(?!{stop}){piece[:-1]}){piece[-1]}"
 
 
 def _part_pattern(part: str, prose: set[str], names: set[str], labels: bool, unit: bool) -> str:
     if re.fullmatch(r"\d{4}-\d\d-\d\d", part):
         return r"\d{4}-\d\d-\d\d"
     if re.fullmatch(r"\d+\.\d+", part):
-        return rf"\d+\.\d{{{len(part.partition('.')[2])}}}"
-    if part.isdigit():
-        return rf"\d{{{len(part)},}}" if part.startswith("0") and len(part) > 1 else r"\d+"
+        return rf"\d+\.\d{{{len(part.partition('.')[2])}}}(?!\d)"
+    if part.isdecimal():
+        return rf"\d{{{len(part)},}}(?!\d)" if part.startswith("0") and len(part) > 1 else _NUMBER
     if part.isspace():
         return r"\s+"
     if part == "...":
@@ -123,11 +154,11 @@ def _part_pattern(part: str, prose: set[str], names: set[str], labels: bool, uni
     if not re.fullmatch(r"\w+", part):
         return re.escape(part)
     if part == "N":
-        return r"\d+"
+        return _NUMBER
     if part in names:
         return ".+"
     known = part.lower() in prose if part.islower() else labels
-    return re.escape(part) if known or unit else r"[\w-]+"
+    return re.escape(part) if known or unit else _WORD
 
 
 def _call(task: str, command: Command, turn: int) -> list[str]:
@@ -141,7 +172,7 @@ def _value(task: str, argument: Argument, turn: int) -> str:
         task,
         re.IGNORECASE,
     )
-    if shown:
+    if shown and not _PLACEHOLDER.search(shown[1]):
         return shown[1]
     values = (pair for pattern, pair in _BY_NAME.items() if re.search(pattern, argument.name))
     return next(values, _WORDS)[turn]

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from camel.messages import Answer
+from camel.messages import Answer, Sampling, Usage
 from camel.models.scripted import Reply
+from chatdev.checkpoint import Verdict
 from chatdev.drafts import POLICIES, Drafting, drafting_hook
 from chatdev.environment import Environment
-from chatdev.handoff import Hook
+from chatdev.handoff import Handoff, Hook
 from chatdev.workshop import Workshop
 from chatdev.workspace import Workspace
 from journal import Journal
@@ -133,6 +134,31 @@ def test_no_more_is_drawn_than_the_budget_holds_and_a_note_says_so(
     notes = [event.note for event in result.events(Noted)]
     enough = [f"the budget has {left} tokens left, enough for {(drawn or [1])[0] - 1} more drafts"]
     assert [note.partition("; ")[2] for note in notes] == (enough if drawn != [5] else [])
+
+
+def test_the_budget_holds_on_a_server_that_tells_no_tokens_but_how_many_they_were(tmp_path: Path) -> None:
+    drawn: list[int] = []
+
+    def draw(*_: Any, sampling: Sampling, **__: Any) -> list[Answer]:
+        drawn.append(sampling.n)
+        return []
+
+    first = Answer(adds("-"), usage=Usage(prompt_tokens=10, completion_tokens=40))
+    handoff = Handoff(
+        subtask="Coding",
+        messages=(),
+        answer=first,
+        ask=lambda _: first,
+        fits=lambda _: True,
+        role="Programmer",
+        prose=False,
+        prompts={},
+        max_tokens=100,
+        draw=draw,
+        trial=lambda _: Verdict((), (), "runs", "It runs."),
+    )
+    drafting_hook(Journal(tmp_path / "journal.jsonl"), POLICIES["functional"], left=lambda: 100)(handoff)
+    assert drawn == [2]
 
 
 COUNTER = (

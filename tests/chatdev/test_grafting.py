@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from chatdev.checkpoint import Verdict
 from chatdev.grafting import combined, grafted
 
@@ -23,6 +25,26 @@ def test_a_function_brings_along_what_it_needs_and_nothing_else() -> None:
     assert "unused" not in namespace and "OTHER" not in namespace
     assert program.count("LETTERS, DIGITS =") == 1
     assert "other()" not in program, "how the program runs stays as it is"
+
+
+@pytest.mark.parametrize(
+    "needed",
+    [
+        "KNOWN: dict[str, int] = {}",
+        "KNOWN = {}\nKNOWN['first'] = 0\ndel KNOWN['first']",
+        "from types import MappingProxyType as KNOWN",
+    ],
+)
+def test_what_a_function_needs_is_known_by_the_statement_that_gives_it_a_meaning(needed: str) -> None:
+    program = grafted(PROGRAM, f"{needed}\n\n\ndef do_a():\n    return KNOWN\n", "do_a")
+    namespace: dict[str, object] = {"__name__": "product"}
+    exec(compile(program, "main.py", "exec"), namespace)
+    assert namespace["do_a"]() is namespace["KNOWN"]  # type: ignore[operator]
+
+
+def test_a_statement_that_begins_within_another_line_ends_no_run() -> None:
+    donor = 'DOC = """a\nb"""; LIMIT = 1\n\n\ndef do_a():\n    return LIMIT\n'
+    assert "do_a" in grafted(PROGRAM, donor, "do_a")
 
 
 def test_without_such_a_function_or_a_program_that_parses_nothing_is_taken() -> None:
