@@ -71,6 +71,11 @@ class CodeScorer(Scorer):
         if set(wanted) <= {NAME}:
             return {}, ""
         codes = [code_in(answer.text) for answer in answers]
+        if not codes[0].strip():
+            nothing = Unavailable(
+                "no_code", "The answer holds no code; that others hold none either is no agreement."
+            )
+            return {name: nothing for name in self.needs() if name != NAME}, ""
         if self.executor is None:
             verdicts = Verdicts(code_judge(self.judge or self.sampler, prompt))
             unrun = Unavailable("no_executor", "Nothing was run; hand in an executor.")

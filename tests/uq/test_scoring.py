@@ -114,6 +114,13 @@ def test_programs_that_cannot_be_compared_have_no_figure(prompt: str, executor: 
     assert score.reason == reason
 
 
+@pytest.mark.parametrize("executor", [None, Runner()])
+def test_answers_without_code_agree_in_nothing(executor: Any) -> None:
+    result = asyncio.run(uq.score_code([TASK], [""], [["", ""]], sampler=scripted(), executor=executor))
+    score = result.rows[0].scores["functional-equivalence-rate"]
+    assert isinstance(score, Unavailable) and score.reason == "no_code"
+
+
 def test_whole_programs_are_run_as_they_are_called() -> None:
     result = asyncio.run(
         uq.score_code(
