@@ -13,7 +13,8 @@ from chatdev.acceptance import AcceptanceRun, judge
 from chatdev.command_line import read_command_line
 from chatdev.drafts import POLICIES, Drafting, drafting_hook
 from chatdev.environment import Environment
-from chatdev.probes import MOST_PROBES, probes, shapes
+from chatdev.probes import MOST_PROBES, probes
+from chatdev.shapes import shapes
 from chatdev.workshop import Workshop
 from chatdev.workspace import Workspace
 from journal import Journal

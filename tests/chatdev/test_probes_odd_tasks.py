@@ -10,7 +10,8 @@ import pytest
 
 from chatdev.acceptance import AcceptanceRun, judge
 from chatdev.command_line import read_command_line, sentences
-from chatdev.probes import probes, shapes
+from chatdev.probes import probes
+from chatdev.shapes import shapes
 
 STOCK = "Called as `python main.py COMMAND ...`. `add NAME PRICE QUANTITY` adds an item. "
 PIECES = [*"1-:,|(\\x_%é²٣", "NAME", "PRICE", "...", "item", "0.25", "2024-01-01", "007", " ", "日本"]
