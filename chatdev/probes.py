@@ -1,7 +1,7 @@
 """Probes: runs made from the notation of the task, which must show lines of the shapes that the task itself shows.
 
 Probes ask no model: they cost no token, and nobody has invented what must be seen. What they are given is guessed,
-so one that fails proves nothing by itself; of two programs the one that shows more of the shapes is the likelier one.
+so one that fails proves nothing by itself; of two programs the one that shows more of the shapes is the likelier.
 """
 
 from __future__ import annotations
