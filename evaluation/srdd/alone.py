@@ -11,10 +11,11 @@ from evaluation.srdd import EvaluationError
 
 
 @contextmanager
-def alone(path: Path, *, shared: bool = False, wait: bool = False) -> Iterator[None]:
+def alone(path: Path, *, shared: bool = False, wait: bool = False) -> Iterator[int]:
     """Hold PATH.lock against other processes; with `shared` only against those that want it for themselves.
 
-    The system lets go of it when the process dies. Raises EvaluationError where another holds it, unless told
+    The system lets go of it when the process dies, and with it every child that was given the file descriptor
+    that comes back. Raises EvaluationError where another holds it, unless told
     to `wait` for that.
     """
     lock = path.with_name(f"{path.name}.lock")
@@ -26,4 +27,4 @@ def alone(path: Path, *, shared: bool = False, wait: bool = False) -> Iterator[N
             raise EvaluationError(
                 f"Another evaluation is at work on {path}; wait for it, or choose another place."
             ) from None
-        yield
+        yield file.fileno()

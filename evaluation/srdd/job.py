@@ -55,9 +55,9 @@ class Job:
 def run_job(job: Job, stop: threading.Event | None = None) -> Result | None:
     """Build the task, or go on where an earlier try was stopped; None where `stop` was set meanwhile."""
     # On a cluster a worker may still be at it for an evaluation that was given up.
-    with alone(job.folder / "run", wait=True):
+    with alone(job.folder / "run", wait=True) as lock:
         known = result.read(job.folder)
-        return known if known and known.failure not in RETRIED else _run(job, stop)
+        return known if known and known.failure not in RETRIED else _run(job, stop, lock)
 
 
 def last_words(folder: Path) -> str:
@@ -66,16 +66,16 @@ def last_words(folder: Path) -> str:
     return next((line for line in reversed(lines) if line.strip()), f"it said nothing; see {folder}")
 
 
-def _run(job: Job, stop: threading.Event | None) -> Result | None:
+def _run(job: Job, stop: threading.Event | None, lock: int) -> Result | None:
     folder = job.folder
     before = _product(job)
     if before and not job.arm.resumable:
         shutil.rmtree(before)
         before = None
-    watched = _build(job, before, stop)
+    watched = _build(job, before, stop, lock)
     if before and _REFUSALS.get(watched.exit_code) == "bad_arguments":  # its journal is of no use
         shutil.rmtree(before)
-        watched = _build(job, None, stop)
+        watched = _build(job, None, stop, lock)
     if watched.stopped == _INTERRUPTED:
         return None
     product = _product(job) if job.arm.own else folder / _WORKSPACE
@@ -94,7 +94,7 @@ def _run(job: Job, stop: threading.Event | None) -> Result | None:
     return ended
 
 
-def _build(job: Job, stopped: Path | None, stop: threading.Event | None) -> Watched:
+def _build(job: Job, stopped: Path | None, stop: threading.Event | None, lock: int) -> Watched:
     folder, setting = job.folder, job.setting
     spent = Spent(folder)
 
@@ -117,6 +117,7 @@ def _build(job: Job, stopped: Path | None, stop: threading.Event | None) -> Watc
         environment=environment_of(setting.base_url),
         log=folder / LOG,
         reason_to_stop=reason_to_stop,
+        lock=lock,
     )
 
 

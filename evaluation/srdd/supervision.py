@@ -57,11 +57,13 @@ def watch(
     environment: Mapping[str, str],
     log: Path,
     reason_to_stop: Callable[[float], str],
+    lock: int,
 ) -> Watched:
     """Run `command` in `directory`, its output to `log`, until it ends or there is a reason to stop.
 
     `reason_to_stop` is asked again and again, with the seconds gone by. The command is interrupted then and,
-    should it not end, killed with all it started. One that cannot be started ends with exit code 127.
+    should it not end, killed with all it started. One that cannot be started ends with exit code 127. It holds the
+    file descriptor `lock`, too: should this process be killed, nobody takes the folder from it while it runs.
     """
     began = time.monotonic()
     with log.open("ab") as output:
@@ -74,6 +76,7 @@ def watch(
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                pass_fds=(lock,),
             )
         except OSError as error:
             output.write(f"{command[0]} cannot be started: {error}\n".encode())

@@ -360,3 +360,25 @@ def test_a_result_that_is_none_of_ours_is_told_by_its_file(
     assert main(["generate", "--out", str(tmp_path), "--model", "scripted:x", "--arm", arm, "--limit", "1"]) == 2
     assert f"{folder / 'result.json'} is not what an evaluation wrote" in capsys.readouterr().err
     assert (folder / "result.json").read_text() == content
+
+
+def test_a_run_whose_evaluation_was_killed_keeps_its_folder_until_it_has_ended(tmp_path: Path) -> None:
+    sleeper = "import os, sys, time; open(sys.argv[1] + '/pid', 'w').write(str(os.getpid())); time.sleep(60)"
+    folder = Job(tmp_path, command_arm("slow", sleeper), TASK, Setting("scripted:x")).folder
+    run_it = (
+        "from pathlib import Path\nfrom evaluation.srdd.arms import Arm, Setting\nfrom evaluation.srdd.tasks import Task\n"
+        "from evaluation.srdd.job import Job, run_job\n"
+        f"arm = Arm('slow', ({sys.executable!r}, '-c', {sleeper!r}, '{{workspace}}'), own=False)\n"
+        f"run_job(Job(Path({str(tmp_path)!r}), arm, {TASK!r}, Setting('scripted:x')))\n"
+    )
+    pid_file, deadline = folder / "product" / "pid", time.monotonic() + 30
+    with subprocess.Popen([sys.executable, "-c", run_it], cwd=ROOT) as evaluation:
+        while not (pid_file.exists() and pid_file.read_text()) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        evaluation.kill()
+    run = int(pid_file.read_text())
+    with pytest.raises(EvaluationError), alone(folder / "run"):
+        pass
+    os.kill(run, signal.SIGKILL)
+    with alone(folder / "run", wait=True):
+        assert pid_file.exists(), "nobody has begun anew meanwhile"
