@@ -366,7 +366,8 @@ def test_a_run_whose_evaluation_was_killed_keeps_its_folder_until_it_has_ended(t
     sleeper = "import os, sys, time; open(sys.argv[1] + '/pid', 'w').write(str(os.getpid())); time.sleep(60)"
     folder = Job(tmp_path, command_arm("slow", sleeper), TASK, Setting("scripted:x")).folder
     run_it = (
-        "from pathlib import Path\nfrom evaluation.srdd.arms import Arm, Setting\nfrom evaluation.srdd.tasks import Task\n"
+        "from pathlib import Path\nfrom evaluation.srdd.arms import Arm, Setting\n"
+        "from evaluation.srdd.tasks import Task\n"
         "from evaluation.srdd.job import Job, run_job\n"
         f"arm = Arm('slow', ({sys.executable!r}, '-c', {sleeper!r}, '{{workspace}}'), own=False)\n"
         f"run_job(Job(Path({str(tmp_path)!r}), arm, {TASK!r}, Setting('scripted:x')))\n"
