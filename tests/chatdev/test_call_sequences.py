@@ -45,6 +45,7 @@ SEQUENCES = {
     # The original makes twelve calls: six of them for three reviews of which the first has nothing to say.
     "Default": [*BEGIN, *CODING, *REVIEW, *END],
     "Art": [*BEGIN, *CODING, ("ArtDesign", PROGRAMMER), ("ArtIntegration", PROGRAMMER), *REVIEW, *END],
+    "Draft": [*BEGIN, *CODING],
     "Human": [*BEGIN, *CODING, *REVIEW, ("CodeReviewHuman", PROGRAMMER), *END],
     "Incremental": [*BEGIN, ("CodeChange", PROGRAMMER), *REVIEW, *END],
 }

@@ -415,9 +415,9 @@ def test_a_folder_without_a_company_or_no_folder_is_a_problem(root: Path) -> Non
         assert str(problem).startswith(f"{path}: no company here")
 
 
-def test_the_command_accepts_the_projects_own_four_companies(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_accepts_the_projects_own_companies(capsys: pytest.CaptureFixture[str]) -> None:
     home = PROJECT / "CompanyConfig"
-    assert sorted(folder.name for folder in home.iterdir()) == ["Art", "Default", "Human", "Incremental"]
+    assert sorted(folder.name for folder in home.iterdir()) == ["Art", "Default", "Draft", "Human", "Incremental"]
     assert dispatch(["validate", *map(str, home.iterdir())]) == 0
     assert dispatch(["validate", str(home)]) == 0
     assert capsys.readouterr().out == "All is well.\n" * 2
