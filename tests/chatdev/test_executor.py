@@ -8,6 +8,7 @@ from chatdev.executor import SandboxExecutor
 from uq.clustering import Verdicts, leader_clusters
 from uq.execution import Call, ExecutionJudge, Run, Trials, run_candidates
 
+pytestmark = pytest.mark.xdist_group("executor")  # one worker runs the programs once
 CALLS = tuple(map(Call, ["[3, 1, 2], 2", "[], 1", "[1], 9"]))
 
 

@@ -12,7 +12,10 @@ import pytest
 import sandbox
 from sandbox.judge import Verdict
 
-pytestmark = pytest.mark.skipif(sandbox.available() is not None, reason="the sandbox cannot start here")
+pytestmark = [
+    pytest.mark.skipif(sandbox.available() is not None, reason="the sandbox cannot start here"),
+    pytest.mark.xdist_group("judge"),  # one worker judges every row once
+]
 
 AMPLE = sandbox.Limits(wall_seconds=8)
 SHORT = sandbox.Limits(wall_seconds=1)
