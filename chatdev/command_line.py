@@ -198,13 +198,18 @@ def _keeps_json(task: str) -> bool:
     return first >= 0 and bool(_KEPT_THERE.search(said, first) or _KEPT.search(said, 0, last))
 
 
+def without_program(snippet: str) -> str:
+    """What stands after `python main.py` in a snippet, and any other snippet as it is."""
+    called = _CALL.match(snippet)
+    return called[1] if called else snippet
+
+
 def _commands(snippets: Sequence[tuple[str, str, str]]) -> dict[str, Command] | None:
     """The commands among the snippets by word; None where a lone word may be one or may be output."""
     commands: dict[str, Command] = {}
     unclear: set[str] = set()
     for (snippet, _, after), is_command in zip(snippets, _are_commands(snippets), strict=True):
-        called = _CALL.match(snippet)
-        command = _command(called[1] if called else snippet, _default(after))
+        command = _command(without_program(snippet), _default(after))
         if command is None or is_command is False:
             continue
         known = commands.get(command.word)

@@ -11,14 +11,13 @@ import re
 from dataclasses import dataclass
 from itertools import pairwise
 
-from chatdev.command_line import SNIPPET, Command, CommandLine, sentences
+from chatdev.command_line import SNIPPET, Command, CommandLine, sentences, without_program
 
 _PRINTS = re.compile(r"\b(?:print|show|output|display)(?:s|ing)?\b", re.IGNORECASE)
 # A date, a decimal number, a whole number, dots for more, a word, space, and anything else.
 _PART = re.compile(r"\d{4}-\d\d-\d\d|\d+\.\d+|\d+|\.\.\.|(?:[^\W\d]|_)+|\s+|.")
 _SOMETHING = re.compile(r"\d|[A-Z]{2}|\bN\b|:")
 _OR = re.compile(r"\s*,?\s*or\s*")
-_CALL = re.compile(r"^(?:python3? )?main\.py\s*")
 # Pieces of a regular expression that may be long, and those of them that may hold anything.
 _WORD, _WILD = r"[\w-]+", (".+", ".*")
 _NUMBER = r"\d+(?!\d)"
@@ -45,7 +44,7 @@ def shapes(task: str, line: CommandLine) -> tuple[Shape, ...]:
         since = ended = 0
         before: Shape | None = None
         for snippet in SNIPPET.finditer(sentence):
-            text = _CALL.sub("", snippet[1].strip())
+            text = without_program(snippet[1].strip())
             called = words.get(next(iter(text.split()), ""))
             if called:
                 command, since, before = called, snippet.end(), None

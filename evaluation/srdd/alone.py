@@ -15,8 +15,7 @@ def alone(path: Path, *, shared: bool = False, wait: bool = False) -> Iterator[i
     """Hold PATH.lock against other processes; with `shared` only against those that want it for themselves.
 
     The system lets go of it when the process dies, and with it every child that was given the file descriptor
-    that comes back. Raises EvaluationError where another holds it, unless told
-    to `wait` for that.
+    that comes back. Raises EvaluationError where another holds it, unless told to `wait` for that.
     """
     lock = path.with_name(f"{path.name}.lock")
     lock.parent.mkdir(parents=True, exist_ok=True)
