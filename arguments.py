@@ -19,3 +19,18 @@ def at_least(least: int) -> Callable[[str], int]:
         return value
 
     return number
+
+
+def between(low: float, high: float) -> Callable[[str], float]:
+    """The type of an argument: a number above `low` and below `high`."""
+
+    def number(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = low
+        if not low < value < high:
+            raise ArgumentTypeError(f"must lie between {low:g} and {high:g}, not {text!r}")
+        return value
+
+    return number

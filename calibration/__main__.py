@@ -10,6 +10,7 @@ from pathlib import Path
 from statistics import median
 
 import console
+from arguments import between
 from calibration import CalibrationError
 from calibration.fit import MINIMUM, fit
 from calibration.labels import Group, Response, by_group, read_runs
@@ -66,6 +67,8 @@ def _read(warehouses: Sequence[Path], *, observed_only: bool) -> list[Response]:
 
 def _show(options: Options) -> None:
     if options.shipped:
+        if options.store != _STORE:
+            raise CalibrationError("--shipped shows the thresholds that come with the project; leave out --store.")
         if (snapshot := shipped()) is None:
             raise CalibrationError("No thresholds are shipped with this version.")
         _print_snapshot(snapshot, FOLDER)
@@ -179,16 +182,6 @@ def _history(store: Store) -> dict[Group, list[Response]]:
     return groups
 
 
-def _share(text: str) -> float:
-    try:
-        share = float(text)
-    except ValueError:
-        share = 0.0
-    if not 0 < share < 1:
-        raise argparse.ArgumentTypeError(f"must lie between 0 and 1, not {text!r}")
-    return share
-
-
 def _print_snapshot(snapshot: Snapshot, place: Path) -> None:
     print(
         f"Snapshot #{snapshot.number} of {place}, learnt {snapshot.created_at} ({snapshot.method}, alpha "
@@ -242,7 +235,7 @@ def _parser() -> argparse.ArgumentParser:
         )
         learning.add_argument(
             "--alpha",
-            type=_share,
+            type=between(0, 1),
             default=0.1,
             help="share of correct answers that may trigger (default: %(default)s)",
         )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from chatdev.command_line import CommandLine
 from chatdev.frame import argument_names, printing_functions
 from sandbox.completeness import Finding, python_tree
 
+_COMPREHENSIONS = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 _CHANGES = frozenset(["append", "extend", "insert", "remove", "pop", "popitem", "update", "clear", "setdefault"])
 
 
@@ -55,9 +56,44 @@ def _reasons(function: ast.FunctionDef, arguments: tuple[str, ...], shows: bool)
     inner = list(ast.walk(function))
     names = {node.id for node in inner if isinstance(node, ast.Name)}
     parameters = {argument.arg for argument in function.args.args}
-    yield from (f"`{name}` is never used" for name in arguments if name in parameters - names)
+    for name in (each for each in arguments if each in parameters):
+        use = _first_use(function.body, name)
+        if use != "read":
+            yield f"`{name}` is {'never used' if use is None else 'overwritten before it is read'}"
     if "load" in names and "save" not in names and _loaded(inner) & set(_changed(inner)):
         yield "what it changes is never saved"
+
+
+def _first_use(nodes: Iterable[ast.AST], name: str) -> str | None:
+    """What happens to the variable `name` first as `nodes` run: `read`, `overwritten`, or None for nothing.
+
+    Where that depends on which branch is taken, it is read.
+    """
+    return next(filter(None, (_use(node, name) for node in nodes)), None)
+
+
+def _use(node: ast.AST, name: str) -> str | None:
+    if isinstance(node, ast.Name):
+        return None if node.id != name else "overwritten" if isinstance(node.ctx, ast.Store) else "read"
+    if isinstance(node, ast.If):
+        branches = {_first_use(node.body, name), _first_use(node.orelse, name)}
+        found = branches.pop() if len(branches) == 1 else "read"
+        return _use(node.test, name) or found
+    if isinstance(node, _COMPREHENSIONS) and any(_binds(part.target, name) for part in node.generators):
+        return _use(node.generators[0].iter, name)
+    if isinstance(node, ast.AugAssign) and _binds(node.target, name):
+        return "read"
+    return _first_use(_as_run(node), name)
+
+
+def _binds(target: ast.expr, name: str) -> bool:
+    return any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(target))
+
+
+def _as_run(node: ast.AST) -> Iterable[ast.AST]:
+    """The parts of `node`, a value before what it is put into."""
+    first = [getattr(node, part) for part in ("value", "iter") if isinstance(getattr(node, part, None), ast.AST)]
+    return [*first, *(child for child in ast.iter_child_nodes(node) if child not in first)]
 
 
 def _loaded(nodes: list[ast.AST]) -> set[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from journal import read
 from journal.events import Answered, Executed, Gated, Remedied
-from journal.journal import FILE_NAME
+from journal.journal import FILE_NAME, JournalError
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,14 @@ def cost(folder: Path) -> Cost:
 
 
 def span(folder: Path) -> tuple[datetime, datetime]:
-    """When the journal's first and last events were written."""
-    lines = (folder / FILE_NAME).read_bytes().split(b"\n")[:-1]
-    first, last = (datetime.fromisoformat(json.loads(line)["time"]) for line in (lines[0], lines[-1]))
-    return first, last
+    """When the journal's first and last events were written. Raises JournalError where one does not say so."""
+    path = folder / FILE_NAME
+    lines = path.read_bytes().split(b"\n")[:-1]
+    return _time(path, 1, lines[0]), _time(path, len(lines), lines[-1])
+
+
+def _time(path: Path, number: int, line: bytes) -> datetime:
+    try:
+        return datetime.fromisoformat(json.loads(line)["time"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise JournalError(f"{path}:{number}: does not say when; the journal was changed by hand") from error

@@ -7,18 +7,12 @@ import sys
 from pathlib import Path
 
 import console
+from arguments import between
 from sandbox.execution import DEFAULT_LIMITS, Limits
 from sandbox.judge import run_program
 
 _LONGEST = 86_400
 _EXIT_CODES = {"runs": 0, "fails": 1, "not_verifiable": 3}
-
-
-def _seconds(text: str) -> float:
-    seconds = float(text)
-    if not 0 < seconds <= _LONGEST:
-        raise argparse.ArgumentTypeError(f"must be above 0 and at most {_LONGEST}")
-    return seconds
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -33,7 +27,10 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("arguments", nargs="*", help="arguments for the program, after --")
     parser.add_argument("--entry", default="main.py", help="the file to start (default: %(default)s)")
     parser.add_argument(
-        "--seconds", type=_seconds, default=DEFAULT_LIMITS.wall_seconds, help="how long it may run"
+        "--seconds",
+        type=between(0, _LONGEST),
+        default=DEFAULT_LIMITS.wall_seconds,
+        help="how long it may run",
     )
     parser.add_argument(
         "--allow-unsandboxed",

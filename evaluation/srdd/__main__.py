@@ -13,7 +13,7 @@ from pathlib import Path
 
 import console
 import sandbox
-from arguments import at_least
+from arguments import at_least, between
 from camel.models import verdicts
 from evaluation.behaviour import SHIPPED, NotMeasurable, SuiteError, load_suite
 from evaluation.srdd import EvaluationError, scoring
@@ -195,16 +195,6 @@ def _shard(text: str) -> tuple[int, int]:
     return int(number), int(of)
 
 
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds <= _LONGEST:
-        raise argparse.ArgumentTypeError(f"must be above 0 and at most {_LONGEST}, not {text!r}")
-    return seconds
-
-
 def _refuse(reason: object, code: int) -> int:
     _say(f"evaluation: {reason}")
     return code
@@ -264,7 +254,7 @@ def _generate_options(build: argparse.ArgumentParser) -> None:
     run.add_argument("--base-url", default="", help="an OpenAI-compatible server")
     run.add_argument("--seed", type=at_least(0), default=1, help="of the sampling and of drawn tasks (default: 1)")
     run.add_argument("--tokens", type=at_least(1), help="budget of a task; a run that exceeds it counts as failed")
-    run.add_argument("--seconds", type=_seconds, help="the same for its time, of one sitting")
+    run.add_argument("--seconds", type=between(0, _LONGEST), help="the same for its time, of one sitting")
     run.add_argument("--workers", type=at_least(1), default=2, help="runs at a time, on one engine (default: 2)")
     run.add_argument(
         "--share-answers",
@@ -286,7 +276,9 @@ def _score_options(score: argparse.ArgumentParser) -> None:
         default=DEFAULT_EMBEDDER,
         help="of consistency: a transformers model, or none (default: %(default)s)",
     )
-    score.add_argument("--seconds", type=_seconds, default=10, help="a program alive by then runs (default: 10)")
+    score.add_argument(
+        "--seconds", type=between(0, _LONGEST), default=10, help="a program alive by then runs (default: 10)"
+    )
     score.add_argument("--workers", type=at_least(1), default=4, help="programs run at a time (default: 4)")
     score.add_argument("--seed", type=int, default=1, help="of the shuffled pairs (default: 1)")
     score.add_argument("--allow-unsandboxed", action="store_true", help="dangerous: programs see your files")

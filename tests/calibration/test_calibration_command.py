@@ -284,6 +284,11 @@ def test_the_shipped_thresholds_are_of_one_snapshot(capsys: pytest.CaptureFixtur
     assert "not allowed with argument --shipped" in capsys.readouterr().err
 
 
+def test_the_shipped_thresholds_are_of_no_other_store(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert calibrate(["show", "--shipped", "--store", str(tmp_path / "mine.sqlite")]) == 2
+    assert "leave out --store" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("alpha", ["0", "1", "-0.1", "nan", "a tenth"])
 def test_a_share_that_is_none_is_refused_before_anything_is_made(
     play: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str], alpha: str

@@ -24,6 +24,40 @@ def test_an_argument_that_is_never_read_is_found_with_its_function() -> None:
     assert (finding.name, finding.line, finding.why) == ("do_list", 1, "`file` is never used")
 
 
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ("for title in load(file, []): print(title)", ["`title` is overwritten before it is read"]),
+        ("number, title = file.split(); print(title == title)", ["`title` is overwritten before it is read"]),
+        ("print([title for title in load(file, []) if title == title])", ["`title` is never used"]),
+        ("title = title.strip(); print(file, title)", []),
+        ("title: str = title.strip(); print(file, title)", []),
+        ("title += '!'; print(file, title)", []),
+        ("print([one for one in load(file, []) if one == title])", []),
+        ("print([title for title in load(file, title)])", []),
+        ("title = '-' if not title else title; print(file, title)", []),
+        ("with open(file) as file: print(file.read(), title)", []),
+    ],
+)
+def test_an_argument_that_is_lost_before_it_is_read_is_found(body: str, why: list[str]) -> None:
+    assert reasons(body) == why
+
+
+@pytest.mark.parametrize(
+    ("branches", "why"),
+    [
+        ("if file:\n        title = '-'\n    print(title)", []),
+        ("if not title:\n        title = file\n    print(title)", []),
+        (
+            "if file:\n        title = '-'\n    else:\n        title = '+'\n    print(title)",
+            ["`title` is overwritten before it is read"],
+        ),
+    ],
+)
+def test_an_argument_that_one_branch_keeps_is_not_lost(branches: str, why: list[str]) -> None:
+    assert reasons(branches) == why
+
+
 def test_an_option_may_not_concern_a_command() -> None:
     assert reasons("print(file, title)") == []
 

@@ -200,7 +200,7 @@ def test_a_time_that_is_none_is_refused(tmp_path: Path, capsys: pytest.CaptureFi
     for command in (generating, ["score", str(tmp_path)]):
         with pytest.raises(SystemExit, match="2"):
             main([*command, "--seconds", seconds])
-        assert f"--seconds: must be above 0 and at most 86400, not '{seconds}'" in capsys.readouterr().err
+        assert f"--seconds: must lie between 0 and 86400, not '{seconds}'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("shard", ["2", "3/2", "0/2", "a/b", "-1/2"])
