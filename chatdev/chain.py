@@ -17,13 +17,7 @@ from pathlib import Path
 from camel.messages import OVERFLOW, Answer, Message, Sampling
 from camel.roleplay import Outcome, Scene, conclusion_of, role_play
 from chatdev import conclusions, user_phases
-from chatdev.acceptance import (
-    AcceptanceRun,
-    on_files_there_are,
-    parse_session,
-    shown,
-    with_files_of_the_task,
-)
+from chatdev.acceptance import AcceptanceRun
 from chatdev.asking import Asker
 from chatdev.company import Company, ComposedEntry, PhasePrompt, SimpleEntry, fill, role_prompt
 from chatdev.environment import Environment, imported_names
@@ -32,6 +26,7 @@ from chatdev.images import Painter, placeholder, proposed
 from chatdev.person import Person, at_the_terminal
 from chatdev.phase import Phase, loop_named, phase_named
 from chatdev.reply import parse_reply
+from chatdev.session import on_files_there_are, parse_session, shown, with_files_of_the_task
 from chatdev.workshop import Workshop, refusals
 from journal import Journal
 from journal.events import (

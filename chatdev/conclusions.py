@@ -7,10 +7,10 @@ from collections.abc import Collection, Mapping
 
 from camel.messages import Answer
 from camel.roleplay import MARKER, conclusion_of
-from chatdev.acceptance import parse_session
 from chatdev.patching import patched
 from chatdev.phase import Phase
 from chatdev.reply import parse_reply
+from chatdev.session import parse_session
 
 _FENCED = re.compile(r"^[ \t]*(?:```|~~~)[\w+-]*[ \t]*\n(.*?)^[ \t]*(?:```|~~~)[ \t]*$", re.MULTILINE | re.DOTALL)
 _PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[\w,]+\])?(?:\s*,?\s*[=<>~!]=?\s*[\w.*]+)*")

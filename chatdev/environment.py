@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from chatdev.acceptance import AcceptanceRun, shown
+from chatdev.acceptance import AcceptanceRun
 from chatdev.checkpoint import Verdict
 from chatdev.command_line import CommandLine, read_command_line
 from chatdev.excerpt import excerpt
@@ -17,6 +17,7 @@ from chatdev.frame import frame, stubs
 from chatdev.given import Given
 from chatdev.patching import definition, emptied
 from chatdev.reply import render_files
+from chatdev.session import shown
 from chatdev.workspace import Workspace
 from sandbox.completeness import python_tree
 

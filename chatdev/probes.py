@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
-from chatdev.acceptance import AcceptanceRun, on_files_there_are, with_files_of_the_task
+from chatdev.acceptance import AcceptanceRun
 from chatdev.command_line import LEAVING, Argument, Command, read_command_line
+from chatdev.session import on_files_there_are, with_files_of_the_task
 from chatdev.shapes import shapes
 
 MOST_PROBES = 8

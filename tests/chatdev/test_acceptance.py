@@ -7,16 +7,8 @@ from typing import Any
 
 import pytest
 
-from chatdev.acceptance import (
-    MOST_RUNS,
-    AcceptanceRun,
-    execute_session,
-    judge,
-    on_files_there_are,
-    parse_session,
-    shown,
-    with_files_of_the_task,
-)
+from chatdev.acceptance import AcceptanceRun, execute_session, judge
+from chatdev.session import MOST_RUNS, on_files_there_are, parse_session, shown, with_files_of_the_task
 
 ECHO = "import sys\nprint(sys.argv[1:], repr(sys.stdin.read()))\n"
 

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from chatdev.acceptance import RunResult, parse_session
+from chatdev.acceptance import RunResult
 from chatdev.checkpoint import Verdict, check
 from chatdev.command_line import read_command_line
+from chatdev.session import parse_session
 from journal import Journal, read
 from journal.events import Executed, RunStarted
 from sandbox.completeness import Finding

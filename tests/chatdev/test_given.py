@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from chatdev import given
-from chatdev.acceptance import parse_session
 from chatdev.additions import with_additions
 from chatdev.chain import ChatChain
 from chatdev.checkpoint import check
 from chatdev.cli import main
 from chatdev.company import PROJECT, ComposedEntry, SimpleEntry, load_company
+from chatdev.session import parse_session
 from chatdev.workspace import Workspace
 from journal import Event, Journal, read
 from journal.events import Answered, Executed, Noted, RolledBack

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from chatdev.acceptance import RunResult, parse_session
+from chatdev.acceptance import RunResult
 from chatdev.checkpoint import Verdict
 from chatdev.command_line import read_command_line
+from chatdev.session import parse_session
 from chatdev.workshop import suspects
 from sandbox.completeness import Finding
 
