@@ -26,6 +26,7 @@ from dataclasses import replace
 
 from camel.messages import Token
 from chatdev.acceptance import LONGEST_LINE, AcceptanceRun
+from chatdev.command_line import LEAVING
 from chatdev.workspace import normal_path, refusal
 
 MOST_RUNS = 14
@@ -55,13 +56,14 @@ def parse_session(
 
     With the `tokens` of `text`, what must be seen is held against a program only where its writer was sure
     of it: an expected line with a token of p < 0.8 is left out. Lines that begin with one of the words in
-    `typed` are typed into the program: each of them that must show something is a run, with those before it.
+    `typed` are typed into the program: each of them that must show something is a run, with those before it. In
+    a code block they need no `$`: who forgot it did not mean that the program prints them.
     """
     runs: dict[str, AcceptanceRun] = {}
     files: dict[str, str] = {}
     made_before: dict[str, str] = {}
     dialogue: list[str] = []
-    for line, expected in _commands(text, _unsure_lines(text, tokens)):
+    for line, expected in _commands(text, _unsure_lines(text, tokens), typed):
         if len(line) > LONGEST_LINE or "\0" in line:
             continue
         if line.split()[:1] and line.split()[0] in typed:
@@ -136,7 +138,8 @@ def _unsure_lines(text: str, tokens: Sequence[Token]) -> set[int]:
     return unsure
 
 
-def _commands(text: str, unsure: Collection[int] = ()) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _commands(text: str, unsure: Collection[int], typed: Collection[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    bare = {*typed, *LEAVING} if typed else set()
     command: str | None = None
     expected: list[str] = []
     fenced = False
@@ -146,10 +149,10 @@ def _commands(text: str, unsure: Collection[int] = ()) -> Iterator[tuple[str, tu
             if command is not None:
                 yield command, tuple(expected)
             command, expected = None, []
-        elif begun := _COMMAND[fenced].match(line):
+        elif (begun := _COMMAND[fenced].match(line)) or (fenced and line.split()[:1] and line.split()[0] in bare):
             if command is not None:
                 yield command, tuple(expected)
-            command, expected = line[begun.end() :].strip(), []
+            command, expected = line[begun.end() if begun else 0 :].strip(), []
         elif line.strip() and number not in unsure and not _NOT_PRINTED.match(line.strip()):
             expected.append(line.strip())
     if command is not None:

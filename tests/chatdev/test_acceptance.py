@@ -66,6 +66,15 @@ def test_what_is_typed_into_the_program_is_a_run_wherever_something_must_be_seen
     assert parse_session(session) == (), "a program that is called with arguments reads no commands"
 
 
+def test_in_a_code_block_what_is_typed_needs_no_prompt_and_is_not_taken_for_output() -> None:
+    session = "```\n$ python main.py\nadd bolt 40\nadd nut 2\nshow bolt\nbolt: 40\nquit\n```"
+    bare, shows = parse_session(session, typed={"add", "show"})
+    assert (bare.arguments, bare.expected) == ((), ())
+    assert (shows.stdin, shows.expected) == ("add bolt 40\nadd nut 2\nshow bolt\n", ("bolt: 40",))
+    talk = "$ python main.py\nadd something first\n"
+    assert parse_session(talk, typed={"add"})[0].expected == ("add something first",)
+
+
 ON_FILES = (
     "$ printf 'a\\n' > in.txt\n$ python main.py count in.txt\n1\n$ python main.py copy in.txt out.txt\n"
     "$ python main.py count out.txt\n1\n$ python main.py count no.txt\n7\n$ python main.py half 0.5\n1\n"
