@@ -139,7 +139,8 @@ def _execution(problem: Problem, texts: Sequence[str], executor: Executor) -> Re
         trials = without_tests(trials, problem)
         judge = run_candidates({code: {trials.place: code} for code in programs}, trials, executor)
         if not isinstance(judge, Unavailable):
-            clustering = leader_clusters(programs, Verdicts(judge, both_orders=False), inputs=len(judge.counting))
+            verdicts = Verdicts(judge, both_orders=False, strict=True)
+            clustering = leader_clusters(programs, verdicts, inputs=len(judge.counting))
             agreement = functional_agreement([judge.agreement(programs[0], program) for program in programs[1:]])
             scores = {**functional_scores(clustering), AGREEMENT: agreement}
             return {name: to_json(score) for name, score in scores.items()}

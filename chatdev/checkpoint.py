@@ -64,9 +64,10 @@ class Verdict:
 
     @property
     def behaviour(self) -> Behaviour:
-        """What the acceptance runs showed, to be compared with another program's."""
-        shown = tuple(result.shown for result in self.results)
-        return Behaviour(shown, tuple(result.points == 2 for result in self.results))
+        """What the acceptance runs showed, or the probes where there are none, to be compared with another's."""
+        compared = self.results or self.probes
+        endorsed = tuple(result.points == 2 for result in compared)
+        return Behaviour(tuple(result.shown for result in compared), endorsed)
 
     @property
     def points(self) -> int:

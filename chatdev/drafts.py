@@ -1,9 +1,9 @@
 """Policies that draw several drafts of code and hand on the best by what they do when they are run.
 
-`functional` always draws them and hands on the one that most agree with. `cascade` draws them only where there
-is a reason to doubt the first draft, and where the budget allows it; it hands on the one that shows most of what
-was written down beforehand, then the one that most agree with. Log-probs are blind to a confident mistake; what
-programs do is not.
+`functional` draws them wherever runs or probes show what programs do, and hands on the one that most agree with.
+`cascade` draws them only where there is a reason to doubt the first draft, and where the budget allows it; it
+hands on the one that shows most of what was written down beforehand, then the one that most agree with. Log-probs
+are blind to a confident mistake; what programs do is not.
 """
 
 from __future__ import annotations
@@ -39,8 +39,10 @@ class Drafting:
 
 
 def always(handoff: Handoff, verdict: Verdict) -> str:
-    """The policy `functional`: agreement is worth having for every draft."""
-    return "drafts are compared by what they do"
+    """The policy `functional`: agreement is worth having for every draft, where there is something to agree in."""
+    if not verdict.works:
+        return f"the first draft does not work: {verdict.reason}"
+    return "drafts are compared by what they do" if verdict.behaviour.shown else ""
 
 
 def where_it_fails(handoff: Handoff, verdict: Verdict) -> str:

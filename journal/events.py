@@ -167,6 +167,7 @@ class Deliberated(Event):
     said: str
     flagged: bool
     kept: str
+    kept_number: int = 0
 
 
 @dataclass(frozen=True)

@@ -22,21 +22,23 @@ Groups = tuple[tuple[int, ...], ...]
 class Verdicts:
     """Puts pairs to a judge, and none twice that it has decided.
 
-    Texts that are the same but for white space at their ends need no judge. With `both_orders` only a judge
-    who says yes both ways is believed: no real judge is symmetric. Without, the order asked first counts for
-    both. An abstention is no verdict: it is not kept, and the pair is put at most `attempts` times at once.
+    Texts that are the same but for white space at their ends need no judge, unless he is `strict`: one who runs
+    programs knows whether they do anything at all. With `both_orders` only a judge who says yes both ways is
+    believed: no real judge is symmetric. Without, the order asked first counts for both. An abstention is no
+    verdict: it is not kept, and the pair is put at most `attempts` times at once.
     """
 
     judge: Judge
     both_orders: bool = True
     attempts: int = 2
+    strict: bool = False
     calls: int = 0
     known: dict[tuple[str, str], bool] = field(default_factory=dict)
 
     def same(self, first: str, second: str) -> bool | None:
         """Return the verdict on a pair, None for an abstention."""
         first, second = first.strip(), second.strip()
-        if first == second:
+        if first == second and not self.strict:
             return True
         verdict = self._directed(first, second)
         return self._directed(second, first) if verdict and self.both_orders else verdict
@@ -93,15 +95,14 @@ def leader_clusters(texts: Sequence[str], verdicts: Verdicts, inputs: int = 0) -
 def with_evidence(score: SampleScore | Unavailable, clustering: Clustering) -> SampleScore | Unavailable:
     """Return `score` with the groups it comes from, the pairs that made them, and the inputs.
 
-    A score that counts pairs of its own keeps its counts. Where the judge abstained on most pairs there is
-    no score: it would measure the judge.
+    A score that counts pairs of its own keeps its counts. Where the judge abstained on most of the pairs that
+    count there is no score: it would measure the judge.
     """
     if isinstance(score, Unavailable):
         return score
-    if clustering.abstained > clustering.decided:
-        pairs = clustering.abstained + clustering.decided
-        return Unavailable("abstained", f"The judge had no opinion on {clustering.abstained} of {pairs} pairs.")
-    score = replace(score, groups=clustering.groups, inputs=clustering.inputs)
-    if score.decided + score.abstained:
-        return score
-    return replace(score, decided=clustering.decided, abstained=clustering.abstained)
+    if not score.decided + score.abstained:
+        score = replace(score, decided=clustering.decided, abstained=clustering.abstained)
+    if score.abstained > score.decided:
+        pairs = score.abstained + score.decided
+        return Unavailable("abstained", f"The judge had no opinion on {score.abstained} of {pairs} pairs.")
+    return replace(score, groups=clustering.groups, inputs=clustering.inputs)

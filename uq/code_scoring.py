@@ -84,7 +84,7 @@ class CodeScorer(Scorer):
         judge = self._run(prompt, codes, self.executor)
         if isinstance(judge, Unavailable):
             return dict.fromkeys(self.needs(), judge), ""
-        verdicts = Verdicts(judge, both_orders=False)
+        verdicts = Verdicts(judge, both_orders=False, strict=True)
         clustering = leader_clusters(codes, verdicts, inputs=len(judge.counting))
         agreement = functional_agreement([judge.agreement(codes[0], code) for code in codes[1:]])
         scores = {**functional_scores(clustering), AGREEMENT: with_evidence(agreement, clustering)}

@@ -4,16 +4,34 @@ from __future__ import annotations
 
 import ast
 import re
+import textwrap
 
 _FENCED = re.compile(r"^[ \t]*(?:```|~~~)[\w+.-]*[ \t]*\n(.*?)(?:^[ \t]*(?:```|~~~)[ \t]*$|\Z)", re.M | re.S)
 _DEFINED = re.compile(r"^(?:async )?def (\w+)\(", re.M)
+
+_IDLE = ast.Name | ast.Constant | ast.Tuple | ast.Attribute | ast.Compare | ast.UnaryOp | ast.BinOp
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def code_in(text: str) -> str:
-    """Return the longest fenced block of `text`, one that is cut off included; all of it where none is fenced."""
-    return max(_FENCED.findall(text), key=len, default=text).strip("\n") + "\n"
+    """Return the longest fenced block of `text`, one that is cut off included; all of it where none is fenced.
+
+    Without a fence only Python is told from prose: of a text that is neither nothing is returned.
+    """
+    fenced = max(_FENCED.findall(text), key=len, default=None)
+    if fenced is None:
+        fenced = text if _is_python(text) else ""
+    return fenced.strip("\n") + "\n"
+
+
+def _is_python(text: str) -> bool:
+    """Whether `text` is Python that does something; "Sorry" is a name, which does nothing."""
+    try:
+        body = ast.parse(textwrap.dedent(text)).body
+    except (SyntaxError, ValueError):
+        return False
+    return any(not (isinstance(node, ast.Expr) and isinstance(node.value, _IDLE)) for node in body)
 
 
 def function_named_in(*sources: str) -> str:

@@ -113,4 +113,7 @@ def open_nli(name: str = NLI_MODEL) -> NliEntailment | Unavailable:
         model = AutoModelForSequenceClassification.from_pretrained(name)
     except (OSError, ValueError) as error:
         return Unavailable("no_nli_model", f"{name} cannot be loaded: {error}")
+    labels = {str(label).lower() for label in model.config.id2label.values()}
+    if labels != _RELATIONS.keys():
+        return Unavailable("no_nli_model", f"{name} tells {', '.join(sorted(labels))} apart, not entailment.")
     return NliEntailment(tokenizer, model.eval())

@@ -47,8 +47,8 @@ def functional_equivalence_rate(anchored: Sequence[bool | None]) -> SampleScore 
     if problem := too_few(len(anchored) + 1):
         return problem
     m, yes, unknown = len(anchored), anchored.count(True), anchored.count(None)
-    if unknown == m:
-        return Unavailable("abstained", f"The judge had no opinion on any of {m} pairs.")
+    if unknown > m - unknown:
+        return Unavailable("abstained", f"The judge had no opinion on {unknown} of {m} pairs.")
     lowest = yes / m
     return SampleScore(
         signal=RATE,
@@ -79,6 +79,7 @@ def functional_agreement(shares: Sequence[float | None]) -> SampleScore | Unavai
         decided=len(known),
         abstained=len(shares) - len(known),
         lowest=lowest,
+        highest=lowest + (len(shares) - len(known)) / len(shares),
     )
 
 

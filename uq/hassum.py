@@ -54,8 +54,8 @@ class HassumSettings:
     def __post_init__(self) -> None:
         if self.samples < 2:
             raise ValueError(f"samples: {self.samples} answers cannot be compared; 2 or more can")
-        if self.cap < 0 or self.temperature <= 0:
-            raise ValueError("cap must be 0 or more, and temperature above 0")
+        if self.cap < 0 or not 0 < self.temperature < math.inf:
+            raise ValueError("cap must be 0 or more, and temperature a number above 0")
         if self.density is None and self.entropy is None:
             raise ValueError("density and entropy cannot both be left out")
         if self.entropy is not None and not 0 <= self.entropy < math.log(self.samples):
@@ -135,7 +135,7 @@ class Deliberation:
     `number` counts rounds from 1, `action` made this one, `decision` is what comes next: one of the
     executive's, `accept`, `cap` or `unavailable`. `said` is the executive's answer, empty where nobody was
     asked. `backends` says of each signal `ok`, `off` or why it is not there. `flagged` means that what is handed
-    on is still in doubt; `kept` is its text, empty while it goes on.
+    on is still in doubt; `kept` is its text and `kept_number` its round, empty and 0 while it goes on.
     """
 
     subtask: str
@@ -154,6 +154,7 @@ class Deliberation:
     said: str = ""
     flagged: bool = False
     kept: str = ""
+    kept_number: int = 0
 
 
 @dataclass(frozen=True)
@@ -177,9 +178,11 @@ class Hassum(Generic[AnswerT]):
                 self.report(record)
                 rounds.append(self._played(record.decision, team, rounds))
                 continue
-            best = min(rounds, key=lambda found: found.rank)
-            self.report(replace(record, kept=best.chosen.text))
-            return best.chosen
+            accepted = record.decision == ACCEPT and (record.said or not record.concerns)
+            # Who accepts has been shown the last round.
+            kept = len(rounds) - 1 if accepted else min(range(len(rounds)), key=lambda place: rounds[place].rank)
+            self.report(replace(record, kept=rounds[kept].chosen.text, kept_number=kept + 1))
+            return rounds[kept].chosen
 
     def _deliberated(self, team: Team[AnswerT], rounds: Sequence[Round[AnswerT]]) -> Deliberation:
         last = rounds[-1]
@@ -256,11 +259,14 @@ class Hassum(Generic[AnswerT]):
         return Round(action, roles, answers, entropy, density, chosen, tuple(concerns))
 
     def _readings(self, answers: tuple[AnswerT, ...]) -> tuple[Reading, Reading]:
-        """Both signals; of fewer answers than there should be none, since those agree more easily."""
-        settings = self.settings
-        if len(answers) == settings.samples:
+        """Both signals; of fewer answers than there should be none, since those agree more easily.
+
+        An empty answer is none: those agree with each other.
+        """
+        settings, there = self.settings, sum(bool(answer.text.strip()) for answer in answers)
+        if len(answers) == there == settings.samples:
             return self.measure(answers)
-        few = Unavailable("too_few_samples", f"There are {len(answers)} of {settings.samples} answers.")
+        few = Unavailable("too_few_samples", f"There are {there} of {settings.samples} answers.")
         return None if settings.entropy is None else few, None if settings.density is None else few
 
 

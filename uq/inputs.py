@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -28,6 +29,8 @@ def function_trials(
     if not function:
         return Unavailable("no_function", "Neither the task nor the answers define a function.")
     parameters = signature(function, task, *codes)
+    if parameters and not ast.unparse(parameters):
+        return Trials((Call(""),), function, given=1)
     names = [name.arg for name in parameters.args] if parameters else []
     examples = example_calls(task, function, names)
     generated = generated_calls(examples, parameters, count)

@@ -1,4 +1,4 @@
-"""Asking for one word, and reading it. A line that is more than that word is no answer.
+"""Asking for one word, and reading it. A paragraph that is more than that word is no answer.
 
 Looking for a word inside a sentence is how "they aren't equivalent" comes to mean that they are.
 """
@@ -15,7 +15,8 @@ from uq.evidence import Sampler
 T = TypeVar("T")
 
 _PROMPTS = Path(__file__).parent / "prompts"
-_DECORATION = re.compile(r"[\s*_`\"'.:!<>\[\]()#]+")
+_DECORATION = re.compile(r"[\s*_`\"'.:!<>\[\]()#-]+")
+_BREAK = re.compile(r"\n\s*\n")
 
 
 def asked(sampler: Sampler, prompt: str, choices: Mapping[str, T], **texts: str) -> T | None:
@@ -26,9 +27,19 @@ def asked(sampler: Sampler, prompt: str, choices: Mapping[str, T], **texts: str)
 
 
 def one_of(choices: Mapping[str, T], text: str) -> T | None:
-    """Return what `choices` has for the first line of `text`, None where that is none of its words.
+    """Return what `choices` has for the first paragraph of `text`, None where that is none of its words.
 
-    Case, white space, hyphens and Markdown do not matter; the words of `choices` are lower-case.
+    Case, white space, hyphens and Markdown do not matter; the words of `choices` are lower-case. Where the first
+    ends in a colon, or another word of `choices` follows, either may be meant: None.
     """
-    words = _DECORATION.sub(" ", text.strip().partition("\n")[0]).strip().lower()
-    return choices.get(words, choices.get(words.replace("-", " ")))
+    paragraphs = _BREAK.split(text.strip())
+    first, *others = map(_word, paragraphs)
+    if paragraphs[0].strip().endswith(":") or any(other in choices and other != first for other in others):
+        return None
+    return choices.get(first)
+
+
+def _word(paragraph: str) -> str:
+    """The paragraph without decoration, "" where it has several lines."""
+    line = paragraph.strip()
+    return "" if "\n" in line else _DECORATION.sub(" ", line).strip().lower()

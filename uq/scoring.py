@@ -2,7 +2,7 @@
 
 One answer to each prompt and several samples beside it are drawn, or taken as they are given, and it is measured
 how far they agree. Prompts are worked on side by side. A signal that cannot be measured stands in the result as
-`Unavailable` with its reason; it never stops the others.
+`Unavailable` with its reason; it never stops the others, and neither does a model that raises.
 """
 
 from __future__ import annotations
@@ -132,19 +132,33 @@ class Scorer(ABC):
         return ScoreResult(tuple(await asyncio.gather(*(one(*row) for row in rows))))
 
     def _scored(self, prompt: str, given: Sequence[Evidence | str] | None) -> Scored:
-        if given is None:
-            first = self.sampler.sample(prompt, 1, 0.0)
-            given = (*first, *self.sampler.sample(prompt, self.num_responses, self.temperature)) if first else ()
-        answers = [GivenText(answer) if isinstance(answer, str) else answer for answer in given]
         wanted = self.signals or tuple(self.needs())
+        try:
+            drawn = self._drawn(prompt) if given is None else given
+        except Exception as error:
+            return Scored(prompt, "", (), dict.fromkeys(wanted, _failed(error)))
+        answers = [GivenText(answer) if isinstance(answer, str) else answer for answer in drawn]
         if not answers:
             unasked = Unavailable("no_answer", "The prompt cannot be put to the model.")
             return Scored(prompt, "", (), dict.fromkeys(wanted, unasked))
-        found, difference = self.assess(prompt, answers, wanted)
+        found: Scores
+        try:
+            found, difference = self.assess(prompt, answers, wanted)
+        except Exception as error:
+            found, difference = dict.fromkeys(wanted, _failed(error)), ""
         scores = {**found, NAME: token_uncertainty(answers[0])}
         texts = [answer.text for answer in answers]
         kept = {name: scores[name] for name in wanted}
         return Scored(prompt, texts[0], tuple(texts[1:]), kept, difference)
+
+    def _drawn(self, prompt: str) -> Sequence[Evidence]:
+        first = self.sampler.sample(prompt, 1, 0.0)
+        return (*first, *self.sampler.sample(prompt, self.num_responses, self.temperature)) if first else ()
+
+
+def _failed(error: Exception) -> Unavailable:
+    """What stands for the signals of a prompt where a model, judge or embedder, which may be anything, raised."""
+    return Unavailable("error", f"{type(error).__name__}: {error}")
 
 
 async def score_with(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from uq.clustering import Verdicts, leader_clusters, with_evidence
@@ -26,7 +27,7 @@ class TextScorer(Scorer):
     about the answer under test, are over all answers, that one included.
     """
 
-    entailment: Entailment | None = None
+    entailment: Entailment | Unavailable | None = None
     embedder: Embedder | None = None
 
     @staticmethod
@@ -44,19 +45,35 @@ class TextScorer(Scorer):
     def assess(self, prompt: str, answers: Sequence[Evidence], wanted: Sequence[str]) -> tuple[Scores, str]:
         """Return the signals and no difference."""
         texts, logprobs = [answer.text for answer in answers], [mean_logprob(answer) for answer in answers]
+        empty = sum(not text.strip() for text in texts)
+        if empty:
+            nothing = Unavailable("empty", f"{empty} of {len(texts)} answers are empty; those agree in nothing.")
+            return dict.fromkeys(self.needs(), nothing), ""
+        if isinstance(self.entailment, Unavailable):
+            unjudged = dict.fromkeys((COUNTED, WEIGHED, RESPONSE), self.entailment)
+            return {**self._placed(texts, wanted), **unjudged}, ""
         relate = remembered(self.entailment or model_entailment(self.sampler, prompt))
-        scores: dict[str, Measurement] = {}
+        scores = self._placed(texts, wanted)
         if {COUNTED, WEIGHED} & set(wanted):
             clustering = leader_clusters(texts, Verdicts(entails(relate)))
             scores[COUNTED] = with_evidence(semantic_entropy(clustering.groups), clustering)
             scores[WEIGHED] = with_evidence(likelihood_entropy(clustering.groups, logprobs), clustering)
-        if {KERNEL, COSINE} & set(wanted):
-            vectors = (self.embedder or open_embedder()).embed(texts)
-            scores[KERNEL] = vectors if isinstance(vectors, Unavailable) else semantic_density(vectors)
-            scores[COSINE] = vectors if isinstance(vectors, Unavailable) else mean_cosine_density(vectors)
         if RESPONSE in wanted:
             scores[RESPONSE] = _around_the_first(texts, logprobs, relate)
         return scores, ""
+
+    @cached_property
+    def _embedder(self) -> Embedder:
+        return self.embedder or open_embedder()
+
+    def _placed(self, texts: Sequence[str], wanted: Sequence[str]) -> dict[str, Measurement]:
+        """The densities of the vectors of the texts."""
+        if not {KERNEL, COSINE} & set(wanted):
+            return {}
+        vectors = self._embedder.embed(texts)
+        if isinstance(vectors, Unavailable):
+            return {KERNEL: vectors, COSINE: vectors}
+        return {KERNEL: semantic_density(vectors), COSINE: mean_cosine_density(vectors)}
 
 
 def mean_logprob(answer: Evidence) -> float | None:

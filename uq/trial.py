@@ -74,6 +74,7 @@ def trial(order: dict[str, Any], item: dict[str, Any]) -> list[str]:
         os.makedirs("trial/work")
     else:
         shutil.copytree("candidate", "trial/work")
+    before = tree("trial/work")
     with open("trial/stdin", "w", encoding="utf-8") as file:
         file.write(item.get("stdin", ""))
     child = os.fork()
@@ -85,7 +86,10 @@ def trial(order: dict[str, Any], item: dict[str, Any]) -> list[str]:
     status = waited(child, order["wall_seconds"])
     if status is None or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU):
         return ["timeout", ""]
-    seen: dict[str, Any] = {"output": shown_text(read("trial/output")), "files": files_made()}
+    seen: dict[str, Any] = {
+        "output": shown_text(read("trial/output")),
+        "files": changes(before, tree("trial/work")),
+    }
     if os.path.exists("trial/result"):
         kind, seen["value"] = json.loads(read("trial/result"))
     elif os.WIFSIGNALED(status) or order["function"]:
@@ -146,32 +150,40 @@ def waited(child: int, seconds: float) -> int | None:
     return status if ended else None
 
 
-def files_made() -> dict[str, str]:
-    """The files that the candidate made or changed, by path, as digests of their text without noise."""
-    made: dict[str, str] = {}
-    for folder, _, names in os.walk("trial/work"):
-        for name in names:
+def changes(before: dict[str, str], after: dict[str, str]) -> dict[str, str]:
+    """What the candidate made, changed or removed, by path."""
+    return {path: after.get(path, "gone") for path in {**before, **after} if before.get(path) != after.get(path)}
+
+
+def tree(root: str) -> dict[str, str]:
+    """The files and folders below `root`, by path, as digests of their text without noise."""
+    found: dict[str, str] = {}
+    for folder, folders, names in os.walk(root):
+        for name in (*folders, *names):
             path = os.path.join(folder, name)
-            relative = os.path.relpath(path, "trial/work")
-            text = shown_text(read(path)) if os.path.isfile(path) else "special"
-            if "__pycache__" in relative or text == shown_text(read(os.path.join("candidate", relative))):
+            relative = os.path.relpath(path, root)
+            if "__pycache__" in relative:
                 continue
-            made[relative] = hashlib.sha256(text.encode()).hexdigest()[:16]
-    return made
+            kind = "folder" if os.path.isdir(path) else "special"
+            text = shown_text(read(path)) if os.path.isfile(path) else kind
+            found[relative] = hashlib.sha256(text.encode()).hexdigest()[:16]
+    return found
 
 
 def read(path: str) -> str:
+    """The text of a file; bytes that are none stay told apart."""
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
+        with open(path, encoding="utf-8", errors="backslashreplace") as file:
             return file.read()
     except OSError:
         return ""
 
 
 def shown_text(text: str) -> str:
-    """Text without what differs from run to run or is not seen: addresses, the place, white space at ends."""
+    """Text without what differs from run to run or is not seen: addresses, the place, white space at the ends of
+    lines, empty lines before and after."""
     text = ADDRESS.sub("0x…", text).replace(os.path.abspath("trial/work"), ".")
-    return "\n".join(line.rstrip() for line in text.strip().splitlines())
+    return "\n".join(line.rstrip() for line in text.splitlines()).strip("\n")
 
 
 def short(text: str) -> str:
@@ -181,7 +193,7 @@ def short(text: str) -> str:
 def canonical(value: Any, depth: int = 0) -> str:
     """A text that is the same for values that are equal in Python: 1, 1.0 and True; 0.1 + 0.2 and 0.3."""
     if depth > DEEPEST:
-        return "…"
+        return ADDRESS.sub("0x…", repr(value))
     if value is None or isinstance(value, (str, bytes, complex)):
         return ADDRESS.sub("0x…", repr(value))
     if isinstance(value, (int, float)):

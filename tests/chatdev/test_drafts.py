@@ -155,7 +155,7 @@ def test_the_budget_holds_on_a_server_that_tells_no_tokens_but_how_many_they_wer
         prompts={},
         max_tokens=100,
         draw=draw,
-        trial=lambda _: Verdict((), (), "runs", "It runs."),
+        trial=lambda _: Verdict((), (), "fails", "It crashes."),
     )
     drafting_hook(Journal(tmp_path / "journal.jsonl"), POLICIES["functional"], left=lambda: 100)(handoff)
     assert drawn == [2]
@@ -221,6 +221,29 @@ def test_cascade_draws_where_the_first_draft_reads_as_if_it_went_wrong(play: Pla
     result = played(play, [lost, adds("+")], drafting("cascade", more=1))
     assert result.events(Sampled)[0].reason.startswith("the first draft reads wrong: ")
     assert "total" not in result.files["main.py"]
+
+
+def test_functional_draws_nothing_where_nothing_shows_what_a_program_does(play: Play) -> None:
+    works = "main.py\n```python\nprint(1)\n```\n"
+    result = play(["Coding"], {"Coding": [works]}, task="An adder.", hook=drafting())
+    assert result.events(Sampled) == []
+
+
+def test_functional_draws_where_the_first_draft_does_not_work(play: Play) -> None:
+    broken, works = (f"main.py\n```python\nprint({rest}\n```\n" for rest in ("", "2)"))
+    result = play(["Coding"], {"Coding": [broken, works]}, task="An adder.", hook=drafting())
+    assert "print(2)" in result.files["main.py"]
+
+
+def test_without_acceptance_runs_functional_compares_what_probes_show(play: Play) -> None:
+    def prints(text: str) -> str:
+        return f"main.py\n```python\nimport sys\nprint({text!r} if sys.argv[1:] else 'usage')\n```\n"
+
+    task = "A counter. `python main.py COMMAND`: `count FILE` prints a line like `words: 2`."
+    script = {"Coding": [prints("words 3"), prints("words: 5"), prints("words: 5")]}
+    result = play(["Coding"], script, task=task, hook=drafting(more=2))
+    (sampled,) = result.events(Sampled)
+    assert (sampled.chosen, sampled.agreements[0]) == (1, 0)
 
 
 def test_subtasks_without_code_are_left_alone(play: Play) -> None:

@@ -46,6 +46,14 @@ def functions() -> ExecutionJudge:
         "raises too": head + "    if k > 1: raise KeyError('other words')\n    return []",
         "writes": head + "    open('notes.txt', 'w').write(str(k))\n    return 0",
         "writes too": head + "    open('notes.txt', 'w').write(f'{k}\\n')\n    return 0",
+        "writes bytes": head + "    open('notes.bin', 'wb').write(b'\\xff')\n    return 0",
+        "writes other bytes": head + "    open('notes.bin', 'wb').write(b'\\xfe')\n    return 0",
+        "makes a folder": "import os\n" + head + "    os.mkdir('notes')\n    return 0",
+        "makes another": "import os\n" + head + "    os.mkdir('other')\n    return 0",
+        "deep": head + "    return [[[[[[[[[[1]]]]]]]]]]",
+        "deep otherwise": head + "    return [[[[[[[[[[2]]]]]]]]]]",
+        "indents": head + "    print('  1')",
+        "indents not": head + "    print('1')",
         "writes otherwise": head + "    open('notes.txt', 'w').write(str(k + 1))\n    return 0",
     }
     return judged(programs, Trials(CALLS, "f", given=3))
@@ -75,6 +83,13 @@ def functions() -> ExecutionJudge:
         ("raises", "sorted", False),
         ("writes", "writes too", True),
         ("writes", "writes otherwise", False),
+        ("writes bytes", "writes other bytes", False),
+        ("makes a folder", "makes another", False),
+        ("deep", "deep otherwise", False),
+        ("indents", "indents not", False),
+        ("no program", "no program", None),
+        ("random", "random", None),
+        ("sorted", "sorted", True),
     ],
 )
 def test_functions(functions: ExecutionJudge, first: str, second: str, verdict: bool | None) -> None:

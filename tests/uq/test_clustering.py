@@ -12,6 +12,7 @@ from uq.functional_equivalence import (
     functional_agreement,
     functional_equivalence_rate,
     functional_negentropy,
+    functional_scores,
     functional_sets_confidence,
 )
 from uq.scores import SampleScore, Unavailable
@@ -101,6 +102,16 @@ def test_abstentions_are_counted_bounded_and_never_agreement() -> None:
     assert (score.lowest, score.highest) == (pytest.approx(1 / 3), pytest.approx(2 / 3))
     assert score.value == pytest.approx(2 / 3), "an abstention makes nobody sure"
     assert (score.decided, score.abstained) == (2, 1)
+
+
+def test_what_is_decided_about_the_answer_stands_whatever_is_unknown_of_the_samples() -> None:
+    clustering, _ = grouped(["a0", "a1", "?1", "?2", "?3"], lambda a, b: letters(a, b) if "a0" in (a, b) else None)
+    scores = functional_scores(clustering)
+    rate, sets = scores["functional-equivalence-rate"], scores["functional-sets-confidence"]
+    assert isinstance(rate, SampleScore) and (rate.raw, rate.abstained) == (0.25, 0)
+    assert isinstance(sets, SampleScore) and (sets.decided, sets.abstained) == (4, 3)
+    unknown = functional_equivalence_rate([True, None, None])
+    assert isinstance(unknown, Unavailable) and unknown.detail == "The judge had no opinion on 2 of 3 pairs."
 
 
 def test_agreement_is_the_mean_share_of_inputs() -> None:

@@ -129,6 +129,54 @@ def test_nobody_else_to_ask() -> None:
     assert records[1].flagged
 
 
+def test_what_the_executive_accepts_is_the_round_that_was_shown() -> None:
+    answer, records = run(People(["aabcd", "bcdea"], ["ask again", "accept"]))
+    assert [record.decision for record in records] == ["ask again", "accept"]
+    assert (answer, records[1].kept, records[1].kept_number, records[1].flagged) == ("b", "b", 2, True)
+
+
+@pytest.mark.parametrize(
+    ("rounds", "kept", "number"),
+    [
+        (["abcde", "ccbbd", "bcdea"], "c", 2),  # one concern instead of two
+        (["aabcd", "dddbc", "bbcde"], "d", 2),
+        (["aabbc", "cccdd", "ddeea"], "c", 2),  # each passes by entropy alone, one is denser
+    ],
+)
+def test_at_the_cap_the_best_round_is_kept_whichever_it_is(rounds: list[str], kept: str, number: int) -> None:
+    answer, records = run(People(rounds, ["ask again", "another worker"]), HassumSettings(cap=2))
+    assert records[-1].decision == "cap"
+    assert (answer, records[-1].kept_number, records[-1].flagged) == (kept, number, True)
+
+
+def test_without_further_rounds_nobody_is_asked() -> None:
+    people = People(["abcde"])
+    answer, (record,) = run(people, HassumSettings(cap=0))
+    assert (answer, record.decision, record.flagged, people.questions) == ("a", "cap", True, [])
+
+
+def test_a_long_cap_runs_out_of_actions_only_by_the_last_two() -> None:
+    people = People(["abcde"] * 6, ["ask again", "another worker", "several workers"] * 2)
+    _, records = run(people, HassumSettings(cap=5))
+    actions = [record.action for record in records[1:]]
+    assert actions == ["ask again", "another worker", "several workers", "ask again", "another worker"]
+    assert records[-1].decision == "cap"
+
+
+def empty(letters: str) -> list[GivenText]:
+    return [GivenText("" if letter == "-" else letter) for letter in letters]
+
+
+def test_empty_answers_agree_in_nothing() -> None:
+    people = People(["abcde"], ["ask again"])
+    answers = iter([empty("bcde"), empty("-----")])
+    people.sample = lambda *asked: next(answers)  # type: ignore[method-assign]
+    answer, records = run(people)
+    assert [record.decision for record in records] == ["ask again", "unavailable"]
+    assert (answer, records[1].kept_number, records[1].flagged) == ("a", 1, True)
+    assert "0 of 5 answers" in records[1].backends["density"]
+
+
 def test_an_answer_that_cannot_be_used_is_not_handed_on() -> None:
     assert run(People(["bbbba"], unusable="b"), HassumSettings(density=None))[0] == "a"
     assert run(People(["abbbb"], ["accept"], unusable="ab"))[0] == "a", "none is better than the one there was"
@@ -153,6 +201,14 @@ def test_a_signal_that_is_switched_off_is_not_missed() -> None:
     _, (record,) = run(People(["aaabb"]), HassumSettings(density=None), entropy_only)
     assert (record.decision, record.flagged, record.backends["density"]) == ("accept", False, "off")
 
+    def density_only(answers: Sequence[GivenText]) -> tuple[Reading, Reading]:
+        return None, measured(answers)[1]
+
+    _, (record,) = run(People(["aaaab"], ["accept"]), HassumSettings(entropy=None), density_only)
+    assert (record.concerns, record.backends["entropy"]) == (("density 0.68 < 0.8",), "off")
+    _, (record,) = run(People(["aaaaa"]), HassumSettings(entropy=None), density_only)
+    assert (record.decision, record.flagged) == ("accept", False)
+
 
 def test_fewer_answers_than_asked_for_do_not_agree_more_easily() -> None:
     _, (record,) = run(People(["aa"]))
@@ -172,6 +228,8 @@ def test_fewer_answers_than_asked_for_do_not_agree_more_easily() -> None:
         ({"samples": 1}, "cannot be compared"),
         ({"samples": 2.5}, "hassum.samples"),
         ({"cap": -1}, "cap must be 0 or more"),
+        ({"temperature": 0}, "temperature a number above 0"),
+        ({"temperature": math.nan}, "temperature"),
         ({"density": "0.8"}, "hassum.density"),
         ({"kernel": 1}, "keys of density, entropy"),
     ],

@@ -127,6 +127,9 @@ def test_code_in_answers() -> None:
     )
     assert code_in("```python\ndef cut(") == "def cut(\n"
     assert code_in("def f(): pass") == "def f(): pass\n"
+    assert code_in("    return a + b") == "    return a + b\n", "the rest of a function"
+    for talk in ("I cannot do that.", "Sorry", "no - never", ""):
+        assert code_in(talk) == "\n"
     assert function_named_in("def f(a):\n    ...\n\ndef g(a):", "def other(): pass") == "g"
 
 

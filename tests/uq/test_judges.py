@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -45,6 +46,11 @@ class Says:
         ("They aren't equivalent", None),
         ("isn't equivalent", None),
         ("Equivalent? No.", None),
+        ("Equivalent:\nNo.", None),
+        ("Equivalent:\n\nNo.", None),
+        ("Equivalent\nActually no, they differ.", None),
+        ("Equivalent\n\nDifferent", None),
+        ("Equivalent\n\n**Equivalent**", True),
         ("They are not identical", None),
         ("not the same", None),
         ("They are different", None),
@@ -125,6 +131,17 @@ def test_a_classifier_is_read_by_its_labels_and_never_given_half_a_text() -> Non
     assert relation.follows
     assert relation.squared_distance == pytest.approx(0.2)
     assert nli("a b c", "d e f") is None
+
+
+def test_a_classifier_of_something_else_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded = SimpleNamespace(config=SimpleNamespace(id2label={0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"}))
+    classes = SimpleNamespace(from_pretrained=lambda name: loaded)
+    transformers = SimpleNamespace(AutoModelForSequenceClassification=classes, AutoTokenizer=classes)
+    monkeypatch.setitem(sys.modules, "transformers", transformers)
+    monkeypatch.setattr("uq.entailment.find_spec", lambda name: object())
+    nli = open_nli("some/model")
+    assert isinstance(nli, Unavailable)
+    assert nli.detail == "some/model tells label_0, label_1, label_2 apart, not entailment."
 
 
 def test_a_classifier_that_is_not_there_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -121,6 +121,56 @@ def test_answers_without_code_agree_in_nothing(executor: Any) -> None:
     assert isinstance(score, Unavailable) and score.reason == "no_code"
 
 
+@pytest.mark.parametrize("executor", [None, Runner()])
+def test_refusals_are_no_code(executor: Any) -> None:
+    no = "I am sorry, I cannot do that."
+    result = asyncio.run(uq.score_code([TASK], [no], [[no, no]], sampler=scripted(), executor=executor))
+    score = result.rows[0].scores["functional-equivalence-rate"]
+    assert isinstance(score, Unavailable) and score.reason == "no_code"
+
+
+def test_programs_that_do_nothing_are_not_sure_of_it_however_many_they_are() -> None:
+    class Crashes:
+        def run(self, files: Any, command: Sequence[str], seconds: float) -> str:
+            return json.dumps([["crashed", "1"]] * len(json.loads(files["order.json"])["inputs"]))
+
+    result = asyncio.run(uq.score_code([TASK], [SAME], [[SAME] * 5], sampler=scripted(), executor=Crashes()))
+    table = result.to_dict()
+    for name in ("functional-equivalence-rate", "functional-negentropy", "functional-sets-confidence"):
+        assert table[name] == [None]
+        reason = result.rows[0].scores[name]
+        assert isinstance(reason, Unavailable) and reason.reason == "abstained"
+
+
+def test_a_function_that_takes_nothing_is_called_with_nothing() -> None:
+    orders: list[Any] = []
+
+    class Called:
+        def run(self, files: Any, command: Sequence[str], seconds: float) -> str:
+            orders.append(json.loads(files["order.json"])["inputs"])
+            return json.dumps([["returned", "1"]])
+
+    code = "def answer():\n    return 42"
+    result = asyncio.run(uq.score_code(["Write it."], [code], [[code]], sampler=scripted(), executor=Called()))
+    assert result.to_dict()["functional-equivalence-rate"] == [0]
+    assert orders == [[{"arguments": ""}]]
+
+
+class Fails:
+    def sample(self, prompt: str, n: int, temperature: float) -> list[Any]:
+        raise ConnectionError("the server is gone")
+
+
+def test_a_judge_that_raises_costs_its_own_prompt_and_no_other() -> None:
+    scored = uq.score_code([TASK, TASK], [GOOD, SAME], [[SAME], [SAME]], sampler=scripted(), judge=Fails())
+    first, second = asyncio.run(scored).rows
+    failed = first.scores["functional-equivalence-rate"]
+    assert failed == Unavailable("error", "ConnectionError: the server is gone")
+    assert isinstance(second.scores["functional-equivalence-rate"], SampleScore)
+    (row,) = asyncio.run(uq.score_text(["?"], sampler=Fails())).rows
+    assert (row.response, row.scores["token-uncertainty"]) == ("", failed)
+
+
 def test_whole_programs_are_run_as_they_are_called() -> None:
     result = asyncio.run(
         uq.score_code(
@@ -181,6 +231,39 @@ def test_a_missing_embedding_model_leaves_the_other_signals() -> None:
         "mean-cosine-density": "no_embedding_model",
         "response-semantic-density": "no_logprobs",
     }
+
+
+def test_empty_answers_agree_in_nothing() -> None:
+    for answers in (["", ""], ["a", ""]):
+        scored = uq.score_text(["?"], answers[:1], [answers[1:]], sampler=scripted(), embedder=Embedder())
+        scores = asyncio.run(scored).rows[0].scores
+        for name in ("semantic-entropy", "semantic-density"):
+            reason = scores[name]
+            assert isinstance(reason, Unavailable) and reason.reason == "empty"
+
+
+def test_a_classifier_that_is_not_there_leaves_the_densities() -> None:
+    missing = Unavailable("no_nli_model", "install it")
+    scored = uq.score_text(
+        ["?"], ["Paris"], [["Paris."]], sampler=scripted(), entailment=missing, embedder=Embedder()
+    )
+    scores = asyncio.run(scored).rows[0].scores
+    assert scores["semantic-entropy"] == scores["response-semantic-density"] == missing
+    assert isinstance(scores["semantic-density"], SampleScore)
+
+
+def test_no_samples_and_no_answer_are_no_measurement() -> None:
+    alone = asyncio.run(uq.score_code([TASK], [GOOD], [[]], sampler=scripted(), executor=Runner()))
+    reason = alone.rows[0].scores["functional-equivalence-rate"]
+    assert isinstance(reason, Unavailable) and reason.reason == "one_sample"
+
+    class Silent:
+        def sample(self, prompt: str, n: int, temperature: float) -> list[Any]:
+            return []
+
+    unasked = asyncio.run(uq.score_code([TASK], sampler=Silent(), executor=Runner()))
+    reason = unasked.rows[0].scores["functional-equivalence-rate"]
+    assert isinstance(reason, Unavailable) and reason.reason == "no_answer"
 
 
 def test_only_what_is_wanted_is_asked_for() -> None:
