@@ -90,7 +90,7 @@ def _add_uncertainty(group: argparse._ArgumentGroup) -> None:
         default="cascade",
         help="cascade: measure each handoff, act on doubtful answers, and where the first draft of the program "
         "gives a reason to, draw more, run them and put together what each got right (default); "
-        "functional: always draw more drafts, and keep the one that most agree with when they are run; "
+        "functional: draw more drafts wherever they can be run, and keep the one that most agree with; "
         "on: measure and act, without more drafts; observe: measure only; off: plain ChatDev; "
         "hassum: draw several answers of prose, and let the executive act where they disagree",
     )

@@ -30,7 +30,7 @@ def semantic_entropy(groups: Groups) -> SampleScore | Unavailable:
 def likelihood_entropy(groups: Groups, logprobs: Sequence[float | None]) -> SampleScore | Unavailable:
     """Return the entropy of the probabilities of the groups; `logprobs` are the answers' mean log-probs.
 
-    Give each text once: of one drawn twice the probability would count twice.
+    An answer that was drawn twice counts twice, as in the authors' program.
     """
     shares = too_few(len(logprobs)) or group_shares(groups, logprobs)
     return shares if isinstance(shares, Unavailable) else _score(WEIGHED, groups, shares)

@@ -42,6 +42,8 @@ def test_answers_with_raw_evidence(model: LlamaCppModel) -> None:
     spent = first.usage + second.usage
     assert spent.completion_tokens == len(first.tokens) + len(second.tokens)
     assert spent.prompt_tokens > 5 and first.seconds > 0
+    (alone,) = model.answer(HI, Sampling(temperature=0.8, max_tokens=1, seed=3))
+    assert spent.prompt_tokens == alone.usage.prompt_tokens, "two answers share one prompt"
 
 
 @pytest.mark.model

