@@ -98,7 +98,14 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(tmp_path: Path, told: signa
     os.mkfifo(fifo)
     command = [sys.executable, "-m", "evaluation.srdd", "generate", "--tasks", str(tasks), "--out", str(out)]
     command += ["--arm", "chatdev", "--model", f"scripted:{fifo}"]
-    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    # A caller under nohup ignores the signal, its children with it, and the command then rightly goes on.
+    process = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(told, signal.SIG_DFL),
+    )
     home = out / "chatdev" / "tasks-0001-one"
     deadline = time.monotonic() + 60
     while not home.exists() and time.monotonic() < deadline:
