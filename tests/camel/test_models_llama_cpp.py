@@ -116,7 +116,13 @@ except KeyboardInterrupt:
     model.close()
     print("interrupted", flush=True)
 """
-    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    # The children of a shell's background job ignore Ctrl-C; here it must be in force.
+    process = subprocess.Popen(
+        [sys.executable, "-c", program],
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     assert process.stdout is not None and process.stdout.readline() == "ready\n"
     time.sleep(1.5)
     process.send_signal(signal.SIGINT)
